@@ -1,0 +1,50 @@
+# Everything runs in .venv, which is made on first use and brought up to date
+# whenever pyproject.toml or constraints.txt has changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help reproduce test lint benchmark clean
+
+help:
+	@echo 'make reproduce   verify every claim and print the ledger'
+	@echo 'make test        lint, check the types and run the tests'
+	@echo 'make lint        ruff and mypy alone'
+	@echo 'make benchmark   run every benchmark, one after the other, and print its figures'
+	@echo 'make clean       remove .venv and everything that was built'
+	@echo 'Another interpreter: make test PYTHON=python3.12 (3.11 or newer; make clean first if .venv is there)'
+
+reproduce: $(VENV)/base.stamp
+	$(BIN)/georecall reproduce --preset quick
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmark: $(VENV)/base.stamp
+	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# $(call install,EXTRAS): the pinned packages and the project itself, editable, in .venv.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not: name one, for example make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
+	exit 1; }
+@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
+$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.$(1)'
+endef
+
+$(VENV)/base.stamp: pyproject.toml constraints.txt
+	$(call install)
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt
+	$(call install,[dev])
+	@touch $(VENV)/base.stamp $@

@@ -1,0 +1,28 @@
+"""What every test shares: how hypothesis searches, and that tests of a GPU skip themselves where there is none."""
+
+import importlib.util
+import os
+
+import pytest
+from hypothesis import settings
+
+# No deadline: an exact check takes as long as it takes. In CI the examples are the same in every run.
+settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ, print_blob=True)
+settings.load_profile("suite")
+
+
+def missing_gpu() -> str | None:
+    """Why a test marked `gpu` cannot run here, or None if it can."""
+    if importlib.util.find_spec("torch") is None:
+        return "torch is not installed: pip install 'geometric-recall[empirical]'"
+    import torch
+
+    return None if torch.cuda.is_available() else "there is no CUDA device"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("gpu") is not None]
+    reason = missing_gpu() if marked else None
+    if reason is not None:
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=reason))

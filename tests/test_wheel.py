@@ -1,0 +1,43 @@
+"""The wheel carries the packages, their type marks and the command line, and nothing else."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("theory", "constructions", "bounds", "empirical", "paper_figs")
+COPIED = (*PACKAGES, "tests", "georecall.py", "pyproject.toml", "README.md", "LICENSE")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The wheel's files, by name. It is built from a copy: setuptools leaves its traces in the tree it builds from."""
+    source = tmp_path_factory.mktemp("source")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    target = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(source)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    (path,) = target.iterdir()
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_wheel_carries_every_source_file_and_nothing_else(wheel: dict[str, bytes]) -> None:
+    sources = {path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    marks = {f"{package}/py.typed" for package in PACKAGES}
+    carried = {name for name in wheel if ".dist-info/" not in name}
+    assert carried == sources | marks | {"georecall.py"}
+
+
+def test_wheel_installs_the_command(wheel: dict[str, bytes]) -> None:
+    (entry_points,) = (text.decode() for name, text in wheel.items() if name.endswith("/entry_points.txt"))
+    assert "georecall = georecall:main" in entry_points.splitlines()
