@@ -1,0 +1,220 @@
+"""Fact systems: R relations, each a bijection of the same N entities.
+
+A fact system is g = (g_0 .. g_{R-1}), each g_r a permutation of 0..N-1: the R-regular edge-coloured digraph with an edge
+x -> g_r(x) of colour r. A *word* w = (r_1 .. r_k) is followed from left to right, g_w(x) = g_{r_k}(.. g_{r_1}(x)), and a
+*query* is a pair (x, w).
+
+The idea of relations as random bijections onto one shared attribute set is that of "Geometric Factual Recall in
+Transformers" (arXiv 2605.12426); the definitions are stated here in full.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory.errors import InputError
+
+if TYPE_CHECKING:
+    import networkx
+
+Words = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FactSystem:
+    """R permutations of N entities.
+
+    `answers` has shape [R, N] and `answers[r, x] = g_r(x)`; it is copied and made read-only. Two systems are equal when
+    their answers are. Raises InputError, naming the row, unless R >= 1, N >= 2 and each row is a permutation of 0..N-1.
+    """
+
+    answers: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "answers", _validated_answers(self.answers))
+
+    @property
+    def entities(self) -> int:
+        """N, the number of entities."""
+        return int(self.answers.shape[1])
+
+    @property
+    def relations(self) -> int:
+        """R, the number of relations."""
+        return int(self.answers.shape[0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FactSystem) and np.array_equal(self.answers, other.answers)
+
+    def __hash__(self) -> int:
+        return hash((self.answers.shape, self.answers.tobytes()))
+
+    def __repr__(self) -> str:
+        if self.answers.size <= 64:
+            return f"FactSystem({self.answers.tolist()})"
+        return f"FactSystem(entities={self.entities}, relations={self.relations})"
+
+    @classmethod
+    def random(cls, entities: int, relations: int, seed: int = 0) -> FactSystem:
+        """R independent uniform permutations, a function of (N, R, seed) alone (numpy's PCG64)."""
+        check_count("entities", entities, at_least=2)
+        check_count("relations", relations)
+        check_count("seed", seed, at_least=0)
+        generator = np.random.default_rng([seed, entities, relations])
+        return cls(np.stack([generator.permutation(entities) for _ in range(relations)]))
+
+    def follow(self, word: Sequence[int]) -> NDArray[np.int64]:
+        """g_w(x) for all x, shape [N]; the empty word is the identity. InputError for an unknown relation."""
+        here = np.arange(self.entities)
+        for relation in check_word(word, self.relations):
+            here = self.answers[relation][here]
+        return here
+
+    def follow_all(self, words: Words) -> NDArray[np.int64]:
+        """g_w(x) for all words (one a row, shape [W, k]) and all x, shape [W, N]."""
+        here = np.broadcast_to(np.arange(self.entities), (len(words), self.entities))
+        for hop in range(words.shape[1]):
+            here = self.answers[words[:, hop, None], here]
+        return np.array(here)
+
+    def inverse(self) -> FactSystem:
+        """The system of the inverse permutations (every edge reversed)."""
+        return FactSystem(np.argsort(self.answers, axis=1))
+
+    def relabelled(self, names: Sequence[int] | NDArray[np.int64]) -> FactSystem:
+        """The isomorphic system in which entity x is called names[x]: relation r becomes names∘g_r∘names⁻¹."""
+        new = FactSystem(np.asarray(names)[None, :]).answers[0]
+        if len(new) != self.entities:
+            raise InputError(f"names holds {len(new)} entities, but the system has {self.entities}")
+        return FactSystem(new[self.answers[:, np.argsort(new)]])
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """The edge-coloured digraph: nodes 0..N-1, an edge x -> g_r(x) with key r for every fact."""
+        import networkx
+
+        graph = networkx.MultiDiGraph()
+        graph.add_nodes_from(range(self.entities))
+        for relation, row in enumerate(self.answers.tolist()):
+            graph.add_edges_from((x, answer, relation) for x, answer in enumerate(row))
+        return graph
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.MultiDiGraph) -> FactSystem:
+        """The inverse of `to_networkx`: nodes are 0..N-1, edge keys are the relations 0..R-1.
+
+        Raises InputError when a node or key is out of range or some node lacks exactly one outgoing edge of a relation.
+        """
+        nodes = graph.number_of_nodes()
+        edges = list(graph.edges(keys=True))
+        relations = 1 + max((key for _, _, key in edges if isinstance(key, int)), default=-1)
+        if set(graph.nodes) != set(range(nodes)):
+            raise InputError(f"the graph's nodes must be the integers 0..{nodes - 1}")
+        answers = np.full((max(relations, 0), nodes), -1, dtype=np.int64)
+        for subject, answer, key in edges:
+            if not isinstance(key, int) or key < 0:
+                raise InputError(f"edge {subject} -> {answer} has key {key!r}; a key must be a relation 0..R-1")
+            if answers[key, subject] >= 0:
+                raise InputError(f"node {subject} has two outgoing edges of relation {key}; it must have one")
+            answers[key, subject] = answer
+        return cls(answers)
+
+
+def _validated_answers(answers: object) -> NDArray[np.int64]:
+    """The answers as a read-only int64 array [R, N], or an InputError that names the first faulty row."""
+    try:
+        array = np.asarray(answers)
+    except ValueError:
+        raise InputError("answers has rows of different lengths; it must be a table [relations, entities]") from None
+    if array.ndim != 2 or array.shape[0] == 0:
+        raise InputError(f"answers has shape {list(array.shape)}; it must be [relations >= 1, entities >= 2]")
+    if array.shape[1] < 2:
+        raise InputError(f"a fact system needs at least 2 entities, not {array.shape[1]}")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"answers holds {array.dtype} values; they must be integers (entity numbers)")
+    entities = array.shape[1]
+    for relation, row in enumerate(array):
+        outside = np.flatnonzero((row < 0) | (row >= entities))
+        if outside.size:
+            x = int(outside[0])
+            raise InputError(f"relation {relation}: the answer for entity {x} is {row[x]}, not in 0..{entities - 1}")
+        counts = np.bincount(row, minlength=entities)
+        if counts.max() > 1:
+            answer = int(counts.argmax())
+            first, second = np.flatnonzero(row == answer)[:2]
+            raise InputError(
+                f"relation {relation} is not a permutation: entities {first} and {second} both have the answer {answer}"
+            )
+    result = array.astype(np.int64)
+    result.setflags(write=False)
+    return result
+
+
+def check_count(name: str, value: object, *, at_least: int = 1) -> int:
+    """The value as an int, or an InputError saying that `name` must be a whole number >= at_least."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
+        raise InputError(f"{name} must be a whole number of at least {at_least}, not {value!r}")
+    return int(value)
+
+
+def check_word(word: Iterable[int], relations: int) -> tuple[int, ...]:
+    """The word as a tuple of relations, or an InputError naming the first relation outside 0..R-1."""
+    letters = tuple(word)
+    for place, relation in enumerate(letters):
+        if isinstance(relation, bool) or not isinstance(relation, int | np.integer) or not 0 <= relation < relations:
+            raise InputError(f"word {list(letters)}: relation {relation!r} at place {place} is not in 0..{relations - 1}")
+    return tuple(int(relation) for relation in letters)
+
+
+def all_words(relations: int, hops: int) -> Words:
+    """All R^k words of k relations in lexicographic order, shape [R^k, k]; one empty word for k = 0."""
+    if relations**hops > 10**8:
+        raise InputError(f"{relations}^{hops} words are too many to list; at most 10^8 are")
+    numbers = np.arange(relations**hops)
+    powers = [relations ** (hops - 1 - place) for place in range(hops)]
+    return np.stack([numbers // power % relations for power in powers], axis=1) if hops else np.zeros((1, 0), np.int64)
+
+
+def all_systems(entities: int, relations: int) -> Iterator[FactSystem]:
+    """All (N!)^R fact systems, in lexicographic order."""
+    permutations = [np.array(p) for p in itertools.permutations(range(entities))]
+    for rows in itertools.product(permutations, repeat=relations):
+        yield FactSystem(np.stack(rows))
+
+
+def relabelling_classes(entities: int, relations: int) -> Iterator[FactSystem]:
+    """One fact system of each class under relabelling of the entities.
+
+    R-tuples of permutations up to simultaneous conjugation, one relation at a time: after g_0 .. g_{r-1} are chosen, two
+    choices of g_r are equivalent iff an element of the common centraliser of g_0 .. g_{r-1} conjugates one to the other.
+    The number of classes is Burnside's (A160449). InputError above 7 entities, where the table of conjugations is too large.
+    """
+    if entities > 7:
+        raise InputError(f"relabelling classes are listed for at most 7 entities, not {entities}")
+    permutations = np.array(list(itertools.permutations(range(entities))))
+    weights = entities ** np.arange(entities)[::-1]
+    order = permutations @ weights
+    inverses = np.argsort(permutations, axis=1)
+
+    def conjugates(element: int) -> NDArray[np.int64]:
+        """Indices of the conjugates of one permutation by every permutation, shape [N!]."""
+        moved = np.take_along_axis(permutations, permutations[element][inverses], axis=1)
+        return np.searchsorted(order, moved @ weights)
+
+    table = np.stack([conjugates(element) for element in range(math.factorial(entities))])
+
+    def extend(chosen: list[int], centraliser: NDArray[np.int64]) -> Iterator[FactSystem]:
+        if len(chosen) == relations:
+            yield FactSystem(permutations[chosen])
+            return
+        orbits = table[:, centraliser]
+        for element in np.flatnonzero(orbits.min(axis=1) == np.arange(len(table))):
+            yield from extend([*chosen, int(element)], centraliser[orbits[element] == element])
+
+    yield from extend([], np.arange(len(permutations)))
