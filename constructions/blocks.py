@@ -1,16 +1,19 @@
 """Gated blocks: a subject's row as blocks c(g_u(x)), one a word u, of which the prompt's relations open one.
 
-*Gate.* A word of `skipped` empty slots, then the relations of u, is expected in the slots that the heads read. The squared
-mismatches (z - z')² of the slots, linear in the relation codes (`parts.RelationCode`), add up to 0 on the block of the word
-asked and to at least 1 on every other, and W_O writes -penalty times that sum on the block, so that it is closed there.
+*Gate.* A word of `skipped` empty slots, then the relations of u, is expected in the slots that the heads read. The
+squared mismatches (z - z')² of the slots, linear in the relation codes (`parts.RelationCode`), add up to 0 on the block
+of the word asked and to at least 1 on every other, and W_O writes -penalty times that sum on the block, so that it is
+closed there.
 
-*Fixed read-out*: the entries are digits 0..2^b - 1, the penalty 2^b, and ReLU(digit - penalty·mismatch) is the digit or 0.
+*Fixed read-out*: the entries are digits 0..2^b - 1, the penalty 2^b, and ReLU(digit - penalty·mismatch) is the digit or
+0.
 
-*Learned read-out, meet in the middle* (T2e). After u come the relations of a suffix v, number J = 0..V-1 among the V = R^suffix
-of them. A sign c ∈ {-1,+1} of the block arrives at s = c + 3J - 3V·mismatch: s <= -2 on closed blocks, s = 3J ± 1 on the open one. For each j
-the *window* w_j(s) = -ReLU(s - 3j + 2) + 2·ReLU(s - 3j + 1) - 2·ReLU(s - 3j - 1) + ReLU(s - 3j - 2) is c at s = 3j + c and 0 at every other
-value that occurs: 0 for s <= 3j - 2 and for s >= 3j + 2. Neighbouring windows share their kinks 3j - 2 and 3j - 1: two hidden
-units for each block entry and suffix, and w_J moves the block of u to the place of v, 0 elsewhere.
+*Learned read-out, meet in the middle* (T2e). After u come the relations of a suffix v, number J = 0..V-1 among the V =
+R^suffix of them. A sign c ∈ {-1,+1} of the block arrives at s = c + 3J - 3V·mismatch: s <= -2 on closed blocks, s = 3J
+± 1 on the open one. For each j the *window* w_j(s) = -ReLU(s - 3j + 2) + 2·ReLU(s - 3j + 1) - 2·ReLU(s - 3j - 1) +
+ReLU(s - 3j - 2) is c at s = 3j + c and 0 at every other value that occurs: 0 for s <= 3j - 2 and for s >= 3j + 2.
+Neighbouring windows share their kinks 3j - 2 and 3j - 1: two hidden units for each block entry and suffix, and w_J
+moves the block of u to the place of v, 0 elsewhere.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ from theory import FactSystem, all_words
 
 @dataclass(frozen=True)
 class Family:
-    """Blocks for all words of `prefix` hops, each followed by a suffix of `suffix` hops, after `skipped` empty slots."""
+    """Blocks for all words of `prefix` hops, each followed by a suffix of `suffix` hops, after `skipped` empty
+    slots.
+    """
 
     relations: int
     prefix: int
@@ -59,7 +64,8 @@ class Family:
         return signs(starts, code_bits(system.entities)).reshape(system.entities, -1)
 
     def gates(self, code: RelationCode, size: int, penalty: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What each slot's code adds to the blocks: coefficients [slots, c, blocks·size], and the constant [blocks·size].
+        """What each slot's code adds to the blocks: coefficients [slots, c, blocks·size], and the constant
+        [blocks·size].
 
         `size` is the number of entries of a block. The sum over the slots, plus the constant, is
         -penalty·mismatch + 3·(number of the suffix); slots = skipped + prefix + suffix.

@@ -1,17 +1,18 @@
 """The exact forward pass: every logit, no rounding.
 
-Every intermediate value is an integer over one common denominator: a mean over L tokens divides by L, and float weights, taken as
-the binary fractions that they are, bring a power of two; ReLU and argmax do not mind a positive factor. A product W^T X of
-integers is computed
+Every intermediate value is an integer over one common denominator: a mean over L tokens divides by L, and float
+weights, taken as the binary fractions that they are, bring a power of two; ReLU and argmax do not mind a positive
+factor. A product W^T X of integers is computed
 
     in float32 BLAS   when Σ_i |W_ij|·max|X_i| < 2^24 for every output j,
     in float64 BLAS   when it is < 2^53,
     in int64          when it is < 2^63,
     in Python's integers otherwise:
 
-under the bound every partial sum, in whatever order and with or without fused operations, is an integer that the type holds
-exactly, so the result is exact. The bound is checked on the data of each product, not assumed. Zero rows and columns of the
-weights are left out, and matrices with few non-zeros are multiplied as sparse ones; neither changes a result.
+under the bound every partial sum, in whatever order and with or without fused operations, is an integer that the type
+holds exactly, so the result is exact. The bound is checked on the data of each product, not assumed. Zero rows and
+columns of the weights are left out, and matrices with few non-zeros are multiplied as sparse ones; neither changes a
+result.
 
 Values are arrays [features, batch], one column a query, so that a row of weights acts on contiguous memory.
 """
@@ -76,6 +77,15 @@ def magnitude(values: Array) -> Array:
     return np.asarray(np.maximum(high, -low))
 
 
+def transposed(matrix: Array) -> Array:
+    """The transpose in contiguous memory, made in pieces that fit the cache."""
+    result = np.empty(matrix.shape[::-1], matrix.dtype)
+    step = max(1, 2**19 // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), step):
+        result[:, start : start + step] = matrix[start : start + step].T
+    return result
+
+
 def type_for(bound: Any) -> Any:
     """The fastest type in which integer sums whose absolute terms add up to `bound` are exact."""
     # The bound may itself be a float64 sum: halving the limits absorbs its rounding.
@@ -98,7 +108,7 @@ class Product:
             self.bias = None
         else:
             (self.weights, self.bias), self.scale = numerators(weights, bias)
-        self.inputs, self.outputs = weights.shape
+        self.inputs, self.outputs = int(weights.shape[0]), int(weights.shape[1])
         self._rows = np.flatnonzero(self.weights.any(axis=1))
         self._columns = np.flatnonzero(self.weights.any(axis=0))
         compact = self.weights if self._is_full() else self.weights[np.ix_(self._rows, self._columns)]
@@ -118,7 +128,9 @@ class Product:
         return self._typed[kind]
 
     def __call__(self, values: Array, denominator: int = 1) -> Array:
-        """The numerators [outputs, batch] over denominator·scale, for numerators `values` [inputs, batch] over denominator."""
+        """The numerators [outputs, batch] over denominator·scale, for numerators `values` [inputs, batch] over
+        denominator.
+        """
         used = values if len(self._rows) == self.inputs else values[self._rows]
         bound = (self._absolute @ magnitude(used)).max() if used.size and self._compact.size else 0
         if self.bias is not None and self.outputs:
@@ -138,7 +150,7 @@ class Product:
 def add(left: Array, right: Array) -> Array:
     """The exact sum of two integer arrays of any types."""
     kind = type_for(int(np.max(magnitude(left), initial=0)) + int(np.max(magnitude(right), initial=0)))
-    return left.astype(kind, copy=False) + right.astype(kind, copy=False)
+    return np.asarray(left.astype(kind, copy=False) + right.astype(kind, copy=False))
 
 
 def scaled(values: Array, factor: int) -> Array:
@@ -158,7 +170,9 @@ class Stream:
 
 
 class PreparedBlock:
-    """The products of one block, with what no later part reads left out (`needed`: the rows of W_U, for the last block)."""
+    """The products of one block, with what no later part reads left out (`needed`: the rows of W_U, for the last
+    block).
+    """
 
     def __init__(self, block: Block, needed: NDArray[np.intp] | None) -> None:
         columns = slice(None) if needed is None else needed
@@ -185,7 +199,9 @@ class ExactModel:
 
     def __init__(self, transformer: Transformer, *, rational: bool = False) -> None:
         if transformer.attention == "softmax":
-            raise InputError("softmax attention has irrational weights: enclose it by intervals (constructions.interval)")
+            raise InputError(
+                "softmax attention has irrational weights: enclose it by intervals (constructions.interval)"
+            )
         if not rational:
             require_integers(transformer)
         self.transformer = transformer
@@ -197,7 +213,9 @@ class ExactModel:
         self.readout = Product(transformer.W_U[self.read], transformer.b_U)
 
     def logits(self, prompts: NDArray[np.int64]) -> tuple[Array, int]:
-        """Numerators [answers, batch] and the denominator of the logits at the last position; prompts [batch, length]."""
+        """Numerators [answers, batch] and the denominator of the logits at the last position; prompts [batch,
+        length].
+        """
         model = self.transformer
         length = prompts.shape[1]
         if length > len(model.W_pos):
@@ -209,7 +227,7 @@ class ExactModel:
         return self.readout(stream.positions[-1], stream.denominator), stream.denominator * self.readout.scale
 
     def _embedded(self, tokens: NDArray[np.int64], position: int) -> Array:
-        rows = np.ascontiguousarray(self._tokens[tokens].T)
+        rows = transposed(self._tokens[tokens])
         offsets = self._offsets[position]
         return add(rows, offsets[:, None]) if offsets.any() else rows
 
@@ -247,7 +265,9 @@ class ExactModel:
         return total, common
 
     def _read(self, block: PreparedBlock, head: int, stream: Stream, here: Array, visible: int) -> tuple[Array, int]:
-        """The sum of the stream over the positions attended to, and their number, brought to one number over the batch."""
+        """The sum of the stream over the positions attended to, and their number, brought to one number over the
+        batch.
+        """
         seen = stream.positions[:visible]
         if self.transformer.attention == "uniform":
             total = seen[0]
@@ -281,4 +301,4 @@ def _inner(query: Array, key: Array) -> Array:
 def _weighted(values: Array, weights: Array) -> Array:
     """values times small non-negative integer weights, column by column, exactly."""
     kind = type_for(int(np.max(magnitude(values), initial=0)) * int(weights.max()))
-    return values.astype(kind, copy=False) * weights.astype(kind)
+    return np.asarray(values.astype(kind, copy=False) * weights.astype(kind))

@@ -1,15 +1,15 @@
 """Parts that several constructions share: entity codes, relation codes, read-outs, and the assembly of one block.
 
-*Entity codes.* With p = ⌈log2 N⌉ the signs of the p binary digits of a, c(a) ∈ {-1,+1}^p, are distinct for a = 0..N-1; so are
-the q = ⌈p/b⌉ digits of a in base 2^b.
+*Entity codes.* With p = ⌈log2 N⌉ the signs of the p binary digits of a, c(a) ∈ {-1,+1}^p, are distinct for a = 0..N-1;
+so are the q = ⌈p/b⌉ digits of a in base 2^b.
 
-*Relation codes.* The squared distance of numbers, (z - z')² = z² - 2z'z + z'², is linear in (z, z²), is 0 iff z = z' and at
-least 1 otherwise: two coordinates tell every relation from every other, whatever R. For z ∈ {0, 1}, z² = z and one is
-enough; one relation needs none.
+*Relation codes.* The squared distance of numbers, (z - z')² = z² - 2z'z + z'², is linear in (z, z²), is 0 iff z = z'
+and at least 1 otherwise: two coordinates tell every relation from every other, whatever R. For z ∈ {0, 1}, z² = z and
+one is enough; one relation needs none.
 
-*Nearest-code read-out.* With unembedding 2c(a) and bias -|c(a)|² the logits are |h|² - |h - c(a)|²: at h = c(a) the margin is
-the least squared distance of two codes, at least 1 for distinct integer codes. For signs |c|² = p is constant, and the
-plain inner product does, with margin p - (p - 2) = 2.
+*Nearest-code read-out.* With unembedding 2c(a) and bias -|c(a)|² the logits are |h|² - |h - c(a)|²: at h = c(a) the
+margin is the least squared distance of two codes, at least 1 for distinct integer codes. For signs |c|² = p is
+constant, and the plain inner product does, with margin p - (p - 2) = 2.
 """
 
 from __future__ import annotations
@@ -40,8 +40,11 @@ def code_digits(entities: int, bits: int) -> int:
 
 def signs(values: ArrayLike, length: int) -> NDArray[np.int8]:
     """The lowest `length` binary digits of each value as -1 and +1, shape [..., length]."""
-    numbers = np.asarray(values)[..., None]
-    return (2 * (numbers >> np.arange(length) & 1) - 1).astype(np.int8)
+    numbers = np.asarray(values)
+    result = np.empty((*numbers.shape, length), np.int8)
+    for place in range(length):
+        result[..., place] = 2 * (numbers >> place & 1) - 1
+    return result
 
 
 def digits(values: ArrayLike, count: int, bits: int) -> Integers:

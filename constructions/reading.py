@@ -1,15 +1,16 @@
 """Reading a prompt: hardmax heads that fetch the subject and each relation by their positions.
 
-A head that scores position t by -(target - t)², or by target-independent multiples of it, attends to its target alone, with
-a gap of at least 1: 2·target·t - t² is linear in (t, t²). The direct k-hop constructions (T2, T2b, T2e) have one head for
-the subject, at position 0, and one for each relation, at positions 1..k, all asked from the last position, k.
+A head that scores position t by -(target - t)², or by target-independent multiples of it, attends to its target alone,
+with a gap of at least 1: 2·target·t - t² is linear in (t, t²). The direct k-hop constructions (T2, T2b, T2e) have one
+head for the subject, at position 0, and one for each relation, at positions 1..k, all asked from the last position, k.
 
-*No coordinates are spent on positions.* Relation tokens leave most of the d coordinates at zero, so W_pos writes the position
-into two of these: place = t and height = -t² for t >= 1. At position 0 the subject's own entries stand there, at most V in
-absolute value; height = -Z, Z = k² + 2(k+1)V + 1, puts its scores below every other: <= 2kV + V - Z < 0 against at least
-target² > 0 at the target. The subject's head scores by -height: at least Z - V > k². The query is a positive multiple of
--height at position k, which is k² > 0 whatever the relation there. With one hop, place is not needed; with one relation
-there is nothing to read but the subject. The -Z that the subject's head reads along is a constant and cancelled by b_in.
+*No coordinates are spent on positions.* Relation tokens leave most of the d coordinates at zero, so W_pos writes the
+position into two of these: place = t and height = -t² for t >= 1. At position 0 the subject's own entries stand there,
+at most V in absolute value; height = -Z, Z = k² + 2(k+1)V + 1, puts its scores below every other: <= 2kV + V - Z < 0
+against at least target² > 0 at the target. The subject's head scores by -height: at least Z - V > k². The query is a
+positive multiple of -height at position k, which is k² > 0 whatever the relation there. With one hop, place is not
+needed; with one relation there is nothing to read but the subject. The -Z that the subject's head reads along is a
+constant and cancelled by b_in.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def coordinates_needed(relations: int, hops: int, code_columns: int) -> int:
 
 
 def read_prompt(relations: int, hops: int, dimension: int, code_columns: int, largest: int) -> Reading:
-    """The heads, for relation tokens that use the first `code_columns` coordinates and subject entries up to `largest`."""
+    """The heads, for relation tokens that use the first `code_columns` coordinates and subject entries up to
+    `largest`.
+    """
     place, height = dimension - 2, dimension - 1
     placed = relations > 1 and hops > 1
     W_pos = np.zeros((hops + 1, dimension), np.int64)

@@ -1,11 +1,12 @@
 """T1b: single-hop recall at any precision, d = width = R·⌈p/b⌉ with b-bit subject entries, margin at least 1.
 
-Blocks hold the q = ⌈p/b⌉ digits of g_r(x) in base 2^b, 0 <= digit <= D = 2^b - 1. Relation r adds 0 to block r and -D to the
-others: ReLU(digit) = digit on block r and ReLU(digit - D) = 0 elsewhere. The sum of the blocks is the digit vector of the
-answer, and the nearest-code read-out names it with the margin of distinct integer vectors, 1. At b >= p this is d = R.
+Blocks hold the q = ⌈p/b⌉ digits of g_r(x) in base 2^b, 0 <= digit <= D = 2^b - 1. Relation r adds 0 to block r and -D
+to the others: ReLU(digit) = digit on block r and ReLU(digit - D) = 0 elsewhere. The sum of the blocks is the digit
+vector of the answer, and the nearest-code read-out names it with the margin of distinct integer vectors, 1. At b >= p
+this is d = R.
 
-On a circle two real coordinates a relation do as well: blocks (cos 2πa/N, sin 2πa/N), e_r = +1 on block r and -1 elsewhere,
-so that ReLU(u + 1) = u + 1 and ReLU(u - 1) = 0; b_out = -1 gives the unit code of the answer, the logits are
+On a circle two real coordinates a relation do as well: blocks (cos 2πa/N, sin 2πa/N), e_r = +1 on block r and -1
+elsewhere, so that ReLU(u + 1) = u + 1 and ReLU(u - 1) = 0; b_out = -1 gives the unit code of the answer, the logits are
 cos(2π(a - a')/N), and the margin is 1 - cos(2π/N). Its weights are irrational: it is checked in interval arithmetic.
 """
 

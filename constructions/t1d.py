@@ -1,15 +1,16 @@
 """T1d: the exact minimum of the embedding dimension, and what its last bit costs in width.
 
-*Lookup*, d = ⌈R·log2 N / b⌉ for every N, R, b: which no universal model can beat (T1c). The R answers of x are one index
-I = Σ_r g_r(x)·N^r < N^R, written in d base-2^b digits; relation r adds r·N^R to it, so that the MLP sees one integer
-s = r·N^R + I. The answer is a function f(s) on 0..R·N^R - 1, and f(s) = Σ_j κ_j·ReLU(s - j) with κ its second differences (κ_0 the
-first), which vanish off the steps of f. f is s mod N on relation 0 (one slope, two units a wrap) and constant on runs of N^r
-on relation r >= 1 (two units a step), so the width is 2·N^{R-1} - 1 + 2·Σ_{i=1}^{R-1} N^i = O(N^{R-1}), not R·N^R.
+*Lookup*, d = ⌈R·log2 N / b⌉ for every N, R, b: which no universal model can beat (T1c). The R answers of x are one
+index I = Σ_r g_r(x)·N^r < N^R, written in d base-2^b digits; relation r adds r·N^R to it, so that the MLP sees one
+integer s = r·N^R + I. The answer is a function f(s) on 0..R·N^R - 1, and f(s) = Σ_j κ_j·ReLU(s - j) with κ its second
+differences (κ_0 the first), which vanish off the steps of f. f is s mod N on relation 0 (one slope, two units a wrap)
+and constant on runs of N^r on relation r >= 1 (two units a step), so the width is 2·N^{R-1} - 1 + 2·Σ_{i=1}^{R-1} N^i =
+O(N^{R-1}), not R·N^R.
 
-*Concatenation*, d = ⌈R·p/b⌉ at width at most 2^b·(⌈R·p/b⌉ + R - 1): the R p-bit answers are one string of bits, cut into
-b-bit digits; a digit may hold bits of several relations. Relation r adds t·2^b to the digits in which it is the t-th, and
--2^b to those that it has no bits in. On 0..2^b·(sharers) the part of the answer that a digit holds is again piecewise
-linear, 0 for s <= 0, and the parts add up to the answer. Both read out by 2a·h - a², margin 1.
+*Concatenation*, d = ⌈R·p/b⌉ at width at most 2^b·(⌈R·p/b⌉ + R - 1): the R p-bit answers are one string of bits, cut
+into b-bit digits; a digit may hold bits of several relations. Relation r adds t·2^b to the digits in which it is the
+t-th, and -2^b to those that it has no bits in. On 0..2^b·(sharers) the part of the answer that a digit holds is again
+piecewise linear, 0 for s <= 0, and the parts add up to the answer. Both read out by 2a·h - a², margin 1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ LARGEST_TABLE = 2**24
 
 
 def piecewise_linear_units(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Kinks j and slopes κ_j with values[s] - values[0] = Σ_j κ_j ReLU(s - j) for s = 0..len(values) - 1; no κ_j is 0."""
+    """Kinks j and slopes κ_j with values[s] - values[0] = Σ_j κ_j ReLU(s - j) for s = 0..len(values) - 1; no κ_j is
+    0.
+    """
     slopes = np.diff(values)
     changes = np.diff(slopes, prepend=0)
     kinks = np.flatnonzero(changes)
@@ -77,14 +80,18 @@ def answer_bits(system: FactSystem, size: int) -> NDArray[np.int64]:
 
 
 def _part_of_answer(digit: int, relation: int, size: int, bits: int) -> NDArray[np.int64]:
-    """What a digit's value v = 0..2^bits - 1 contributes to the answer of a relation: its bits, at their places in it."""
+    """What a digit's value v = 0..2^bits - 1 contributes to the answer of a relation: its bits, at their places in
+    it.
+    """
     place = digit * bits + np.arange(bits) - relation * size
     inside = (place >= 0) & (place < size)
     return (np.arange(2**bits)[:, None] >> np.arange(bits) & 1)[:, inside] @ 2 ** place[inside]
 
 
 def _assemble(system: FactSystem, W_E: Integers, W_in: Integers, b_in: Integers, slopes: Integers) -> Transformer:
-    """Uniform attention, hidden units with the given slopes that add the answer up in coordinate 0, read-out 2a·h - a²."""
+    """Uniform attention, hidden units with the given slopes that add the answer up in coordinate 0, read-out 2a·h -
+    a².
+    """
     dimension = W_E.shape[1]
     W_out = np.zeros((len(slopes), dimension), np.int64)
     W_out[:, 0] = slopes

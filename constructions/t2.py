@@ -5,9 +5,9 @@
     head i:       reads r_i at position i; W_O maps its code (r, r²) to -2^b·(r - w_i)² on the block of every word w
     MLP:          ReLU(digit - 2^b·mismatch): open on the block of the word asked, 0 elsewhere; W_out sums the blocks
 
-A block is closed because digit <= 2^b - 1 and the mismatch is at least 1. Nothing but the subject rows depends on the facts
-(universal), and the read-out is the nearest-code one. By T2d no universal model with a fixed read-out can do with less than
-log T_k(N, R) ~ R^k·log N bits a subject, so this is optimal up to 1 + o(1) as N grows.
+A block is closed because digit <= 2^b - 1 and the mismatch is at least 1. Nothing but the subject rows depends on the
+facts (universal), and the read-out is the nearest-code one. By T2d no universal model with a fixed read-out can do with
+less than log T_k(N, R) ~ R^k·log N bits a subject, so this is optimal up to 1 + o(1) as N grows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from theory.fact_system import check_count
 
 
 def construct(system: FactSystem, hops: int, bits: int = 1) -> Transformer:
-    """T2's universal single-layer transformer for k-hop queries: d = width = R^k·q, b-bit subject entries, margin >= 1."""
+    """T2's universal single-layer transformer for k-hop queries: d = width = R^k·q, b-bit subject entries, margin >=
+    1.
+    """
     size = code_digits(system.entities, bits)
     family = Family(system.relations, check_count("hops", hops))
     code = RelationCode(system.relations)

@@ -1,9 +1,10 @@
-"""T2b, the rival: an associative memory with one hidden unit for each of the N·R^k queries, d = p + k·⌈log2 R⌉, margin 2.
+"""T2b, the rival: an associative memory with one hidden unit for each of the N·R^k queries, d = p + k·⌈log2 R⌉, margin
+2.
 
 The heads (`reading`) place the sign code of the subject and those of the k relations side by side, h ∈ {-1,+1}^D with
-D = p + k·⌈log2 R⌉. The unit of the query (x, w) has its key as weights and bias 1 - D: ReLU(<key, h> - D + 1) is 1 when h is
-the key and 0 otherwise, since <key, h> <= D - 2 then. It writes c(g_w(x)), which <c(a), ·> reads out. The facts are in W_out
-alone; embeddings are fixed. For k = 1 this is the classical memory over fixed embeddings.
+D = p + k·⌈log2 R⌉. The unit of the query (x, w) has its key as weights and bias 1 - D: ReLU(<key, h> - D + 1) is 1 when
+h is the key and 0 otherwise, since <key, h> <= D - 2 then. It writes c(g_w(x)), which <c(a), ·> reads out. The facts
+are in W_out alone; embeddings are fixed. For k = 1 this is the classical memory over fixed embeddings.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ LARGEST_WIDTH = 2**22
 
 
 def construct(system: FactSystem, hops: int = 1) -> Transformer:
-    """T2b's key-value transformer: d = p + k·⌈log2 R⌉, width N·R^k, margin 2. InputError when the width exceeds 2^22."""
+    """T2b's key-value transformer: d = p + k·⌈log2 R⌉, width N·R^k, margin 2. InputError when the width exceeds
+    2^22.
+    """
     entities, relations = system.entities, system.relations
     width = entities * relations ** check_count("hops", hops)
     if width > LARGEST_WIDTH:

@@ -1,15 +1,17 @@
 """T2e: k hops in one pass with a learned read-out halve the exponent, d = R^⌈k/2⌉·p, width 2·R^k·p, margin 2.
 
-*Meet in the middle.* A word w of k relations is u then v, |u| = ⌈k/2⌉ and |v| = ⌊k/2⌋, and a = g_w(x) iff g_v⁻¹(a) = g_u(x).
+*Meet in the middle.* A word w of k relations is u then v, |u| = ⌈k/2⌉ and |v| = ⌊k/2⌋, and a = g_w(x) iff g_v⁻¹(a) =
+g_u(x).
 
     e_x:      blocks c(g_u(x)), one for each u          (how far x can go forward)
     W_U[a]:   blocks c(g_v⁻¹(a)), one for each v        (how far a can come backward)
     MLP:      copies the block u of e_x to the place of v, 0 elsewhere      (`blocks`: the window units)
     logit:    <c(g_v⁻¹(a)), c(g_u(x))> = p iff a = g_w(x), at most p - 2 otherwise
 
-The entity rows of W_E and the read-out depend on the facts, everything else is fixed. *Tied*, W_U is the entity rows of W_E:
-each row holds both families, and the MLP writes to the coordinates of the second: d = (R^⌈k/2⌉ + R^⌊k/2⌋)·p. Tokens other
-than entities never need more than 4 coordinates (relation code, place, height), so d is the larger of the two.
+The entity rows of W_E and the read-out depend on the facts, everything else is fixed. *Tied*, W_U is the entity rows of
+W_E: each row holds both families, and the MLP writes to the coordinates of the second: d = (R^⌈k/2⌉ + R^⌊k/2⌋)·p.
+Tokens other than entities never need more than 4 coordinates (relation code, place, height), so d is the larger of the
+two.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
-"""T3b: steps against dimension. A chain that emits every j-th entity: d = (R^j [+ R^ρ])·⌈p/b⌉ + 4 with a fixed read-out,
-(R^⌈j/2⌉ [+ R^⌈ρ/2⌉])·p + 4 with a learned one; the terms in ρ = k - (s-1)·j, the hops of the first of s = ⌈k/j⌉ steps, only if ρ ≠ j.
+"""T3b: steps against dimension. A chain that emits every j-th entity: d = (R^j [+ R^ρ])·⌈p/b⌉ + 4 with a fixed
+read-out, (R^⌈j/2⌉ [+ R^⌈ρ/2⌉])·p + 4 with a learned one; the terms in ρ = k - (s-1)·j, the hops of the first of s =
+⌈k/j⌉ steps, only if ρ ≠ j.
 
-A subject's row has blocks for the words of j hops, and of ρ. In the step taken at the last position τ = k + i - 1, j heads
-(the *slots*) read positions ρ + (τ-k-1)·j + m, m = 1..j, by the scores τ·(2st - t²) of T3. From the second step on these are
-the relations of the step. In the first they are right-aligned: the last ρ slots read r_1..r_ρ, and the others, aimed at
-positions <= 0, read the subject at position 0, whose relation code is zero. Relations have codes (z, z²) with z = r + 1 >= 1,
-so that "no relation" (z = 0) is one more value to match: blocks of j-hop words are closed in a shorter first step, and
-blocks of ρ-hop words, which expect empty slots first, are closed afterwards (`blocks.Family.skipped`).
+A subject's row has blocks for the words of j hops, and of ρ. In the step taken at the last position τ = k + i - 1, j
+heads (the *slots*) read positions ρ + (τ-k-1)·j + m, m = 1..j, by the scores τ·(2st - t²) of T3. From the second step
+on these are the relations of the step. In the first they are right-aligned: the last ρ slots read r_1..r_ρ, and the
+others, aimed at positions <= 0, read the subject at position 0, whose relation code is zero. Relations have codes (z,
+z²) with z = r + 1 >= 1, so that "no relation" (z = 0) is one more value to match: blocks of j-hop words are closed in a
+shorter first step, and blocks of ρ-hop words, which expect empty slots first, are closed afterwards
+(`blocks.Family.skipped`).
 
 The entity head scores τ·(t - (k+1)·z): below 0 on relations, 0 at position 0, and largest at the last entity emitted.
-Entities have zeros in the relation code and the two position coordinates; these four are all that is added to the blocks.
-j = 1 is the ordinary chain (T3 saves two coordinates), j = k is one pass (T2 and T2e save four).
+Entities have zeros in the relation code and the two position coordinates; these four are all that is added to the
+blocks. j = 1 is the ordinary chain (T3 saves two coordinates), j = k is one pass (T2 and T2e save four).
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from theory import Block, FactSystem, Task, Transformer
 
 
 def construct(system: FactSystem, hops: int, stride: int, bits: int = 1) -> Transformer:
-    """T3b with a fixed read-out, for `Task(hops, stride)`: universal, width = (R^j [+ R^ρ])·q, d = width + 4, margin >= 1."""
+    """T3b with a fixed read-out, for `Task(hops, stride)`: universal, width = (R^j [+ R^ρ])·q, d = width + 4, margin >=
+    1.
+    """
     task = Task(hops, stride)
     size = code_digits(system.entities, bits)
     families = _families(system.relations, task, meet_in_the_middle=False)
@@ -46,7 +50,9 @@ def construct(system: FactSystem, hops: int, stride: int, bits: int = 1) -> Tran
 
 
 def construct_learned(system: FactSystem, hops: int, stride: int) -> Transformer:
-    """T3b with a learned read-out, for `Task(hops, stride)`: d = (R^⌈j/2⌉ [+ R^⌈ρ/2⌉])·p + 4, width 2(R^j [+ R^ρ])·p, margin 2."""
+    """T3b with a learned read-out, for `Task(hops, stride)`: d = (R^⌈j/2⌉ [+ R^⌈ρ/2⌉])·p + 4, width 2(R^j [+ R^ρ])·p,
+    margin 2.
+    """
     task = Task(hops, stride)
     size = code_bits(system.entities)
     families = _families(system.relations, task, meet_in_the_middle=True)
@@ -96,7 +102,9 @@ def _assemble(
     W_U: Integers,
     b_U: Integers,
 ) -> Transformer:
-    """Coordinates: the blocks, the relation code (z, z²), the position (t, t²); head 0 reads the entity, head m slot m."""
+    """Coordinates: the blocks, the relation code (z, z²), the position (t, t²); head 0 reads the entity, head m slot
+    m.
+    """
     entries = subjects.shape[1]
     code, dimension, hops, stride = _code(system), entries + 4, task.hops, task.stride
     relation, place = slice(entries, entries + code.columns), entries + 2

@@ -1,17 +1,20 @@
 """T4: depth instead of dimension. 2k-1 blocks with a residual stream answer k hops with d = R·p + at most 4, margin 2.
 
-The stream at the last position holds, in R·p block coordinates, the row of the current entity; the relation code and the
-position stand in coordinates of their own, which no block writes to, so that they can be read at any depth.
+The stream at the last position holds, in R·p block coordinates, the row of the current entity; the relation code and
+the position stand in coordinates of their own, which no block writes to, so that they can be read at any depth.
 
     A_i (k of them)    a head reads r_i at position i and adds -2·mismatch to each block (A_1: another head adds e_x);
-                       two units an entry, ReLU(v + 1) and ReLU(-v - 1) for an entry v: their difference less 1 is v, and erases
-                       it; the first is c + 1 on the open block, 0 on the others, where v <= 1 - 2, and writes S = c(g_r(y))
+                       two units an entry, ReLU(v + 1) and ReLU(-v - 1) for an entry v: their difference less 1 is v,
+                       and erases it; the first is c + 1 on the open block, 0 on the others, where v <= 1 - 2, and
+                       writes S = c(g_r(y))
     B_i (k-1)          one unit an entity, ReLU(<c(a), S> - p + 1) = 1 iff S = c(a): erases S and writes the row of a
 
-Widths 2R·p and N. A_k leaves S = c(answer), read out by <c(a), ·> with margin 2. The dimension does not grow with k: B_i is a
-table of N rows, B = Θ(N·R·log N) bits outside the subject table (shared by the blocks), the other side of the dichotomy T2c.
+Widths 2R·p and N. A_k leaves S = c(answer), read out by <c(a), ·> with margin 2. The dimension does not grow with k:
+B_i is a table of N rows, B = Θ(N·R·log N) bits outside the subject table (shared by the blocks), the other side of the
+dichotomy T2c.
 
-d = R·p + min(2, R-1) + (2 if k >= 2 and R >= 2, else 1): relation codes (r, r²), positions (t, t²), each shortened where one will do.
+d = R·p + min(2, R-1) + (2 if k >= 2 and R >= 2, else 1): relation codes (r, r²), positions (t, t²), each shortened
+where one will do.
 """
 
 from __future__ import annotations
@@ -58,7 +61,9 @@ def construct(system: FactSystem, hops: int) -> Transformer:
 
 
 def _select_block(code: RelationCode, hop: int, size: int, dimension: int, columns: int) -> Block:
-    """A_hop: add the relation's mismatches (and, at the first hop, the subject's row), keep the open block as its code."""
+    """A_hop: add the relation's mismatches (and, at the first hop, the subject's row), keep the open block as its
+    code.
+    """
     entries, place = code.relations * size, dimension - columns
     targets = ([0] if hop == 1 else []) + ([hop] if code.columns else [])
     W_Q, W_K = np.zeros((2, len(targets), dimension, 2), np.int64)

@@ -1,8 +1,9 @@
-"""T5: transfer. T1, T1b, T1d, T2, T3 and T3b (fixed read-out) are universal: swap the subject table, freeze the rest, no errors.
+"""T5: transfer. T1, T1b, T1d, T2, T3 and T3b (fixed read-out) are universal: swap the subject table, freeze the rest,
+no errors.
 
-Nothing but the entity rows of W_E depends on the facts. So the weights built for a system g, with the entity rows of those built for
-another system g', are those built for g', and answer every query of g'. That the rest does not depend on the facts is itself
-checked, tensor by tensor; T2b, T2e and T4 fail it, as they must.
+Nothing but the entity rows of W_E depends on the facts. So the weights built for a system g, with the entity rows of
+those built for another system g', are those built for g', and answer every query of g'. That the rest does not depend
+on the facts is itself checked, tensor by tensor; T2b, T2e and T4 fail it, as they must.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def transplant(frozen: Transformer, donor: Transformer) -> Transformer:
 
 
 def differing_tensors(one: Transformer, other: Transformer) -> list[str]:
-    """The tensors in which two models differ outside the entity rows of W_E; [] for two models of a universal construction."""
+    """The tensors in which two models differ outside the entity rows of W_E; [] for two models of a universal
+    construction.
+    """
     names = []
     for (name, left), (_, right) in zip(one.tensors(), other.tensors(), strict=True):
         skip = one.entities if name == "W_E" else 0

@@ -1,9 +1,10 @@
-"""T7: subject rows are superpositions. e_x = Σ_w A_w·c(g_w(x)) + constant, over single relations (T1, T3) or words (T2): R² = 1.
+"""T7: subject rows are superpositions. e_x = Σ_w A_w·c(g_w(x)) + constant, over single relations (T1, T3) or words
+(T2): R² = 1.
 
-For any model with integer weights the claim is decided exactly: maps A_w exist iff appending the subject rows to the matrix of
-the codes (and a column of ones) does not raise its rank, an integer computation. So "R² = 1" is an identity and not a small
-residual. Where it fails, least squares says by how much: T2's rows, regressed on single relations alone, are the control, for
-the answers to words are no superposition of the answers to their letters.
+For any model with integer weights the claim is decided exactly: maps A_w exist iff appending the subject rows to the
+matrix of the codes (and a column of ones) does not raise its rank, an integer computation. So "R² = 1" is an identity
+and not a small residual. Where it fails, least squares says by how much: T2's rows, regressed on single relations
+alone, are the control, for the answers to words are no superposition of the answers to their letters.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from theory.fact_system import Words
 class Superposition:
     """The least-squares fit of the subject rows by the codes of the answers to some words.
 
-    `maps` [words, d, p] and `constant` [d] are a least-squares fit in float64 (the one of least norm where several fit);
-    `exact` says that some maps give every row exactly, decided in integers; `r_squared` is the fraction of the rows' variance
-    that the fit explains, exactly 1 when `exact`.
+    `maps` [words, d, p] and `constant` [d] are a least-squares fit in float64 (the one of least norm where several
+    fit); `exact` says that some maps give every row exactly, decided in integers; `r_squared` is the fraction of the
+    rows' variance that the fit explains, exactly 1 when `exact`.
     """
 
     maps: NDArray[np.float64]
@@ -49,7 +50,7 @@ def superposition(transformer: Transformer, system: FactSystem, words: Words) ->
 
 def _rank(matrix: NDArray[Any]) -> int:
     """The rank over the rationals of an integer matrix."""
-    return int(flint.fmpz_mat(*matrix.shape, matrix.astype(np.int64).ravel().tolist()).rank())
+    return flint.fmpz_mat(matrix.astype(np.int64).tolist()).rank()
 
 
 def _r_squared(rows: NDArray[Any], fitted: NDArray[np.float64]) -> float:

@@ -1,6 +1,7 @@
 """Definitions and statements: fact systems, transformers and what they compute, theorems, symbolic lemmas, strategies.
 
-Light to import: `theory.theorems` and `theory.lemmas` (SymPy, z3) and `theory.strategies` (hypothesis) are imported by name.
+Light to import: `theory.theorems` and `theory.lemmas` (SymPy, z3) and `theory.strategies` (hypothesis) are imported by
+name.
 """
 
 from theory.errors import InputError
@@ -8,4 +9,13 @@ from theory.fact_system import FactSystem, all_systems, all_words, relabelling_c
 from theory.task import Task
 from theory.transformer import Block, Transformer
 
-__all__ = ["Block", "FactSystem", "InputError", "Task", "Transformer", "all_systems", "all_words", "relabelling_classes"]
+__all__ = [
+    "Block",
+    "FactSystem",
+    "InputError",
+    "Task",
+    "Transformer",
+    "all_systems",
+    "all_words",
+    "relabelling_classes",
+]

@@ -1,8 +1,8 @@
 """Fact systems: R relations, each a bijection of the same N entities.
 
-A fact system is g = (g_0 .. g_{R-1}), each g_r a permutation of 0..N-1: the R-regular edge-coloured digraph with an edge
-x -> g_r(x) of colour r. A *word* w = (r_1 .. r_k) is followed from left to right, g_w(x) = g_{r_k}(.. g_{r_1}(x)), and a
-*query* is a pair (x, w).
+A fact system is g = (g_0 .. g_{R-1}), each g_r a permutation of 0..N-1: the R-regular edge-coloured digraph with an
+edge x -> g_r(x) of colour r. A *word* w = (r_1 .. r_k) is followed from left to right, g_w(x) = g_{r_k}(.. g_{r_1}(x)),
+and a *query* is a pair (x, w).
 
 The idea of relations as random bijections onto one shared attribute set is that of "Geometric Factual Recall in
 Transformers" (arXiv 2605.12426); the definitions are stated here in full.
@@ -95,18 +95,19 @@ class FactSystem:
             raise InputError(f"names holds {len(new)} entities, but the system has {self.entities}")
         return FactSystem(new[self.answers[:, np.argsort(new)]])
 
-    def to_networkx(self) -> networkx.MultiDiGraph:
+    def to_networkx(self) -> networkx.MultiDiGraph[int]:
         """The edge-coloured digraph: nodes 0..N-1, an edge x -> g_r(x) with key r for every fact."""
         import networkx
 
-        graph = networkx.MultiDiGraph()
+        graph: networkx.MultiDiGraph[int] = networkx.MultiDiGraph()
         graph.add_nodes_from(range(self.entities))
         for relation, row in enumerate(self.answers.tolist()):
-            graph.add_edges_from((x, answer, relation) for x, answer in enumerate(row))
+            for x, answer in enumerate(row):
+                graph.add_edge(x, answer, key=relation)
         return graph
 
     @classmethod
-    def from_networkx(cls, graph: networkx.MultiDiGraph) -> FactSystem:
+    def from_networkx(cls, graph: networkx.MultiDiGraph[int]) -> FactSystem:
         """The inverse of `to_networkx`: nodes are 0..N-1, edge keys are the relations 0..R-1.
 
         Raises InputError when a node or key is out of range or some node lacks exactly one outgoing edge of a relation.
@@ -168,7 +169,9 @@ def check_word(word: Iterable[int], relations: int) -> tuple[int, ...]:
     letters = tuple(word)
     for place, relation in enumerate(letters):
         if isinstance(relation, bool) or not isinstance(relation, int | np.integer) or not 0 <= relation < relations:
-            raise InputError(f"word {list(letters)}: relation {relation!r} at place {place} is not in 0..{relations - 1}")
+            raise InputError(
+                f"word {list(letters)}: relation {relation!r} at place {place} is not in 0..{relations - 1}"
+            )
     return tuple(int(relation) for relation in letters)
 
 
@@ -191,9 +194,10 @@ def all_systems(entities: int, relations: int) -> Iterator[FactSystem]:
 def relabelling_classes(entities: int, relations: int) -> Iterator[FactSystem]:
     """One fact system of each class under relabelling of the entities.
 
-    R-tuples of permutations up to simultaneous conjugation, one relation at a time: after g_0 .. g_{r-1} are chosen, two
-    choices of g_r are equivalent iff an element of the common centraliser of g_0 .. g_{r-1} conjugates one to the other.
-    The number of classes is Burnside's (A160449). InputError above 7 entities, where the table of conjugations is too large.
+    R-tuples of permutations up to simultaneous conjugation, one relation at a time: after g_0 .. g_{r-1} are chosen,
+    two choices of g_r are equivalent iff an element of the common centraliser of g_0 .. g_{r-1} conjugates one to the
+    other. The number of classes is Burnside's (A160449). InputError above 7 entities, where the table of conjugations
+    is too large.
     """
     if entities > 7:
         raise InputError(f"relabelling classes are listed for at most 7 entities, not {entities}")

@@ -1,9 +1,10 @@
 """What is asked of a model: how many hops, in how many steps, and over which answers.
 
-A k-hop query (x, w) is posed as the prompt (x, r_1 .. r_k). It is answered *directly*, by the first token that the model
-emits, or by *chain of thought*: the model emits an entity after every `stride` hops, its own token is appended to the
-prompt, and the last token emitted is the answer. The first step takes the hops that are left over,
-k - (s-1)·stride for s = ⌈k/stride⌉ steps (theorem T3b); stride = 1 is the ordinary chain (T3), stride = k the direct answer (T2).
+A k-hop query (x, w) is posed as the prompt (x, r_1 .. r_k). It is answered *directly*, by the first token that the
+model emits, or by *chain of thought*: the model emits an entity after every `stride` hops, its own token is appended to
+the prompt, and the last token emitted is the answer. The first step takes the hops that are left over,
+k - (s-1)·stride for s = ⌈k/stride⌉ steps (theorem T3b); stride = 1 is the ordinary chain (T3), stride = k the direct
+answer (T2).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from theory.fact_system import check_count
 class Task:
     """k hops with an emitted entity after every `stride` of them (stride = hops: answered directly).
 
-    With `disjoint_attributes` relation r answers with attributes of its own: the answer g_r(x) is output number r·N + g_r(x)
-    of R·N, and there is one hop (theorem T6).
+    With `disjoint_attributes` relation r answers with attributes of its own: the answer g_r(x) is output number r·N +
+    g_r(x) of R·N, and there is one hop (theorem T6).
     """
 
     hops: int = 1

@@ -1,16 +1,17 @@
 """The transformer: its weights, and what they compute.
 
-Tokens are the entities 0..N-1 followed by the relations N..N+R-1. With d the embedding dimension, the stream at position t
-starts as W_E[token] + W_pos[t]. Each of the L blocks is attention, then a one-hidden-layer ReLU MLP:
+Tokens are the entities 0..N-1 followed by the relations N..N+R-1. With d the embedding dimension, the stream at
+position t starts as W_E[token] + W_pos[t]. Each of the L blocks is attention, then a one-hidden-layer ReLU MLP:
 
     head h:   query = stream W_Q[h],  key = stream W_K[h],  score = <query, key>,
               output = (mean of the stream over the positions attended to) W_V[h] W_O[h]
     MLP:      ReLU(stream W_in + b_in) W_out + b_out
 
-Attention is `uniform` over the prompt, `hardmax` (the mean over the positions of largest score), or `softmax` of beta times
-the scores. With `residual` each part adds to the stream, otherwise it replaces it. With `causal` a position sees itself and
-what is before it; the last position, where the prediction is read, sees the whole prompt either way. The logits are
-(stream at the last position) W_U + b_U and the prediction is their argmax; a tie is a failure. Names follow TransformerLens.
+Attention is `uniform` over the prompt, `hardmax` (the mean over the positions of largest score), or `softmax` of beta
+times the scores. With `residual` each part adds to the stream, otherwise it replaces it. With `causal` a position sees
+itself and what is before it; the last position, where the prediction is read, sees the whole prompt either way. The
+logits are (stream at the last position) W_U + b_U and the prediction is their argmax; a tie is a failure. Names follow
+TransformerLens.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def _read_only(name: str, value: object, axes: str, known: dict[str, int]) -> Ar
 class Block:
     """One block: H attention heads and an MLP of width m, for embedding dimension d (H and m may be 0).
 
-    W_Q, W_K: [H, d, d_query]; W_V: [H, d, d_value]; W_O: [H, d_value, d]; W_in: [d, m]; b_in: [m]; W_out: [m, d]; b_out: [d].
-    Under uniform attention d_query may be 0. Raises InputError on shapes that do not fit and on NaN or infinity.
+    W_Q, W_K: [H, d, d_query]; W_V: [H, d, d_value]; W_O: [H, d_value, d]; W_in: [d, m]; b_in: [m]; W_out: [m, d];
+    b_out: [d]. Under uniform attention d_query may be 0. Raises InputError on shapes that do not fit and on NaN or
+    infinity.
     """
 
     W_Q: Array
@@ -95,9 +97,10 @@ class Block:
 class Transformer:
     """Weights of a transformer over N entities and R relations, read out over a set of answers.
 
-    W_E: [N + R, d]; W_pos: [longest prompt, d]; W_U: [d, answers]; b_U: [answers]; `entities` is N; `beta` is the inverse
-    temperature, for softmax attention only. Integer or float arrays; they are not copied, and are seen read-only.
-    Raises InputError on shapes that do not fit, NaN, infinity, an unknown attention, or a missing or surplus beta.
+    W_E: [N + R, d]; W_pos: [longest prompt, d]; W_U: [d, answers]; b_U: [answers]; `entities` is N; `beta` is the
+    inverse temperature, for softmax attention only. Integer or float arrays; they are not copied, and are seen
+    read-only. Raises InputError on shapes that do not fit, NaN, infinity, an unknown attention, or a missing or surplus
+    beta.
     """
 
     entities: int
@@ -123,14 +126,18 @@ class Transformer:
         for name, names in axes.items():
             object.__setattr__(self, name, _read_only(name, getattr(self, name), names, known))
         if self.relations < 1:
-            raise InputError(f"W_E has {len(self.W_E)} rows; it must have {self.entities} entities and at least 1 relation")
+            raise InputError(
+                f"W_E has {len(self.W_E)} rows; it must have {self.entities} entities and at least 1 relation"
+            )
         for number, block in enumerate(self.blocks):
             if block.b_out.shape[0] != self.dimension:
                 raise InputError(f"block {number} has dimension {block.b_out.shape[0]}; W_E has {self.dimension}")
         if self.attention not in ("uniform", "hardmax", "softmax"):
             raise InputError(f"attention is {self.attention!r}; it must be uniform, hardmax or softmax")
         if (self.attention == "softmax") != (self.beta is not None):
-            raise InputError(f"beta is {self.beta} with {self.attention} attention; softmax needs it, the others have none")
+            raise InputError(
+                f"beta is {self.beta} with {self.attention} attention; softmax needs it, the others have none"
+            )
         if self.beta is not None and not (np.isfinite(self.beta) and self.beta > 0):
             raise InputError(f"beta is {self.beta}; an inverse temperature is a finite positive number")
 
@@ -190,9 +197,9 @@ def run_with_cache(
 
     `prompts` has shape [batch, length] and holds tokens. The cache holds, with TransformerLens' names,
     blocks.i.hook_resid_pre [batch, length, d], blocks.i.attn.hook_pattern [batch, H, length, length],
-    blocks.i.hook_attn_out [batch, length, d], blocks.i.mlp.hook_post [batch, length, m] and blocks.i.hook_resid_post. This is
-    the plain meaning of the weights, every position of every block, and rounds as `dtype` does; exact runs are in
-    `constructions.exact`. Raises InputError on a prompt that is longer than W_pos.
+    blocks.i.hook_attn_out [batch, length, d], blocks.i.mlp.hook_post [batch, length, m] and blocks.i.hook_resid_post.
+    This is the plain meaning of the weights, every position of every block, and rounds as `dtype` does; exact runs are
+    in `constructions.exact`. Raises InputError on a prompt that is longer than W_pos.
     """
     length = prompts.shape[1]
     if length > len(transformer.W_pos):
