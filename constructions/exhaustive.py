@@ -7,6 +7,7 @@ fed its own tokens: only its last one has to be right, but none may be a tie.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -135,7 +136,7 @@ def _check(
         least = smallest if least is None else min(least, smallest)
         failing = np.zeros(len(subjects), bool)
         for margin, scale in margins:
-            failing |= (margin <= 0) | (margin < claimed_margin * scale)
+            failing |= (margin <= 0) | (margin < math.ceil(claimed_margin * scale))
         for place in np.flatnonzero(failing):
             query = (int(subjects[place]), tuple(words[place].tolist()))
             if found is None or query < (found.subject, found.word):
@@ -181,7 +182,7 @@ def margins_of(logits: Integers, answers: Integers) -> Integers:
     erased.
     """
     columns = np.arange(logits.shape[1])
-    # A difference of float32 integers can need one more bit than float32 has; one of int64 stays within it (exact's bound).
+    # A difference of float32 integers can need a bit more than float32 has; int64 has room for it (exact's bound).
     wide = np.float64 if logits.dtype == np.float32 else logits.dtype
     own = logits[answers, columns].astype(wide)
     logits[answers, columns] = logits.min() - 1 if logits.dtype == object else _lowest(logits.dtype)

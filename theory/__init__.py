@@ -1,6 +1,6 @@
 """Definitions and statements: fact systems, transformers and what they compute, theorems, symbolic lemmas, strategies.
 
-Light to import: `theory.theorems` and `theory.lemmas` (SymPy, z3) and `theory.strategies` (hypothesis) are imported by
+Light to import: `theory.registry` and `theory.lemmas` (SymPy, z3) and `theory.strategies` (hypothesis) are imported by
 name.
 """
 
