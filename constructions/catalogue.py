@@ -81,6 +81,14 @@ CATALOGUE: tuple[Entry, ...] = (
 )
 
 
+def entry(theorem: str, name: str | None = None) -> Entry:
+    """The construction of a theorem with that name, or its first. InputError, listing the names, when there is none."""
+    for candidate in entries(theorem):
+        if name in (None, candidate.name):
+            return candidate
+    raise InputError(f"{theorem} has no construction {name!r}; it has: {', '.join(e.name for e in entries(theorem))}")
+
+
 def entries(theorem: str) -> tuple[Entry, ...]:
     """The constructions of a theorem, the first being the one meant when none is named. InputError when it has none."""
     found = tuple(entry for entry in CATALOGUE if entry.theorem == theorem)

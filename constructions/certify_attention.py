@@ -21,12 +21,14 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.exact import Product
+from constructions.exact import Product, magnitude
 from theory import Task, Transformer
 
 Integers = NDArray[Any]
 
 LARGEST = 5 * 10**7
+# Sums of absolute values that are certain to be below 2^62 although float64 rounds them; differences fit 64 bits too.
+LARGEST_SCORE = 2.0**60
 LEAK_BITS = 80
 
 
@@ -77,6 +79,7 @@ def _read_by_head(transformer: Transformer, task: Task, head: int) -> tuple[NDAr
         asked = tokens[step == 0] + query(transformer.W_pos[last : last + 1])
         if len(asked) * max(len(entity_keys), last) > LARGEST:
             raise Refused(f"head {head} of the attention depends on the tokens in too many ways")
+        _require_small_scores(asked, entity_keys, relation_keys, key_positions)
         low, high = np.zeros((2, len(asked), last + 1), np.int64)
         is_relation = (np.arange(last + 1) >= 1) & (np.arange(last + 1) <= hops)
         for kind, rows in ((False, entity_keys), (True, relation_keys)):
@@ -105,18 +108,23 @@ def _winner(low: NDArray[np.int64], high: NDArray[np.int64], head: int, step: in
 
 
 def _projection(weights: Integers) -> Callable[[Integers], NDArray[np.int64]]:
-    """rows [n, d] -> rows·W [n, d_query] as int64; Refused when the numbers are too large for sums of two of their
-    products.
-    """
+    """rows [n, d] -> rows·W [n, d_query] as int64; Refused when they do not fit."""
     product = Product(weights)
 
     def project(rows: Integers) -> NDArray[np.int64]:
         values = product(np.ascontiguousarray(rows.T)).T
-        if values.size and np.abs(values.astype(np.float64)).max() > 2.0**29:
+        if magnitude(values.T).max(initial=0) >= LARGEST_SCORE:
             raise Refused("attention scores are too large to be certified in 64-bit integers")
         return values.astype(np.int64)
 
     return project
+
+
+def _require_small_scores(asked: NDArray[np.int64], *keys: NDArray[np.int64]) -> None:
+    """Refused unless each query's score of a token at a position, added up in any order, stays below 2^60."""
+    tokens, positions = np.max([magnitude(rows.T) for rows in keys[:-1]], axis=0), magnitude(keys[-1].T)
+    if magnitude(asked.T) @ (tokens + positions) >= LARGEST_SCORE:
+        raise Refused("attention scores are too large to be certified in 64-bit integers")
 
 
 def _leak(gaps: NDArray[np.int64], beta: float) -> Fraction:

@@ -24,10 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.certify_attention import Refused
+from constructions.exact import magnitude
 
 Integers = NDArray[Any]
 
 MOST_GROUPS = 64
+# Sums of absolute values that are certain to be below 2^62 although float64 rounds them; differences fit 64 bits too.
+LARGEST = 2.0**60
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,11 @@ class Readout:
         """The bound of the margin over a batch: outputs [coordinates, batch], answers [batch]; the better of both
         arguments.
 
-        `noise` bounds the error of each coordinate of the outputs. Raises Refused when neither argument applies.
+        `noise` bounds the error of each coordinate of the outputs. Raises Refused when neither argument applies, or
+        the numbers do not fit 64 bits.
         """
+        if self.largest_code @ magnitude(outputs) + np.abs(self.bias).max() >= LARGEST:
+            raise Refused("the logits are too large to be certified in 64-bit integers")
         bounds = []
         if self.groups is not None:
             bounds.append(self._by_signs(self.groups, outputs, answers, noise))
@@ -74,6 +80,11 @@ class Readout:
         if not bounds:
             raise Refused("the read-out is neither one of signs nor one of distances")
         return max(bounds)
+
+    @cached_property
+    def largest_code(self) -> NDArray[np.float64]:
+        """The largest absolute value in each coordinate, shape [coordinates]."""
+        return magnitude(self.codes)
 
     @cached_property
     def distinct(self) -> bool:
@@ -108,13 +119,19 @@ class Readout:
 
     @cached_property
     def distance(self) -> tuple[Fraction, int] | None:
-        """(μ, γ) of the distance argument, or None when the bias is not const - (μ/2)|u|²."""
+        """(μ, γ) of the distance argument, or None when the bias is not const - (μ/2)|u|², or these do not fit 64
+        bits.
+        """
+        if (self.largest_code**2).sum() >= LARGEST:
+            return None
         codes = self.codes.astype(np.int64)
         norms = (codes * codes).sum(axis=0)
         other = int(np.abs(norms - norms[0]).argmax())
         if norms[other] == norms[0]:
             return None
         half = -Fraction(int(self.bias[other] - self.bias[0]), int(norms[other] - norms[0]))
+        if max(half.denominator * float(np.ptp(self.bias)), abs(half.numerator) * float(np.ptp(norms))) >= LARGEST:
+            return None
         if half <= 0 or ((self.bias - self.bias[0]) * half.denominator != -half.numerator * (norms - norms[0])).any():
             return None
         return 2 * half, int(np.gcd.reduce((codes - codes[:, :1]).ravel()))
@@ -139,6 +156,8 @@ class Readout:
     def _by_distance(
         self, scale: Fraction, unit: int, outputs: NDArray[np.int64], answers: NDArray[np.int64], noise: Fraction
     ) -> Fraction:
+        if scale.denominator * magnitude(outputs).max() + scale.numerator * self.largest_code.max() >= LARGEST:
+            raise Refused("the outputs are too large to be certified in 64-bit integers")
         error = np.abs(outputs * scale.denominator - self.codes.take(answers, axis=1) * np.int64(scale.numerator)).max(
             initial=0
         )

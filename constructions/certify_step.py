@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from constructions.certify_attention import Refused, certify_reading
 from constructions.certify_readout import Readout
-from constructions.exact import Product, numerators, transposed
+from constructions.exact import Product, magnitude, numerators, transposed
 from theory import FactSystem, Task, Transformer, all_words
 
 Row = NDArray[np.int64]
@@ -22,12 +22,13 @@ Row = NDArray[np.int64]
 Sparse = Any
 
 CHUNK = 2**19
+TOO_LARGE = "the weights are too large to be certified in 64-bit integers"
 
 
 def certify_single_block(transformer: Transformer, system: FactSystem, task: Task) -> Fraction:
     """The margin that can be proved for all queries (if it is not positive, of some); Refused when none can."""
     reading = certify_reading(transformer, task)
-    weights = Weights(transformer, reading.leak)
+    weights = Weights(transformer, reading.leak, task.positions)
     margins: list[Fraction] = []
     seen = set()
     for step in range(task.steps):
@@ -51,19 +52,38 @@ def _words_and_answers(system: FactSystem, task: Task, hops: int) -> Iterator[tu
 
 
 class Weights:
-    """The weights of a single-block model as the certificate uses them, `heads` being the products W_V W_O."""
+    """The weights of a single-block model as the certificate uses them, `heads` being the products W_V W_O.
 
-    def __init__(self, transformer: Transformer, leak: Fraction) -> None:
+    `length` is that of the longest prompt. Refused unless all that is computed from them fits 64-bit integers.
+    """
+
+    def __init__(self, transformer: Transformer, leak: Fraction, length: int) -> None:
         (block,) = transformer.blocks
         self.transformer, self.leak = transformer, leak
         self.subjects = transposed(_integers(transformer.W_E[: transformer.entities]))
         self.relations = _integers(transformer.W_E[transformer.entities :]).astype(np.int64)
         self.positions = _integers(transformer.W_pos).astype(np.int64)
-        self.heads = [_times(_sparse(v), _sparse(o)) for v, o in zip(block.W_V, block.W_O, strict=True)]
+        pairs = [(_sparse(v), _sparse(o)) for v, o in zip(block.W_V, block.W_O, strict=True)]
         self.read = np.flatnonzero(transformer.W_U.any(axis=1))
         self.W_in, self.b_in = _sparse(block.W_in), _integers(block.b_in).astype(np.int64)
         self.W_out, self.b_out = _sparse(block.W_out[:, self.read]), _integers(block.b_out[self.read]).astype(np.int64)
+        if self._largest_sum(pairs, length) >= 2.0**58:
+            raise Refused(TOO_LARGE)
+        self.heads = [v @ o for v, o in pairs]
         self.readout = cache(self._readout)
+
+    def _largest_sum(self, heads: list[tuple[Sparse, Sparse]], length: int) -> float:
+        """The largest sum of absolute values on the way from the embeddings of `length` tokens to the MLP's output.
+
+        It bounds every number that the certificate computes there, in whatever order; the 1 added to the embeddings
+        makes it bound the products of matrices too. float64 rounds it by far less than its distance from 2^63.
+        """
+        tokens = np.maximum(magnitude(self.subjects), magnitude(self.relations.T))
+        stream = 1 + tokens + magnitude(self.positions.T)
+        read = length * (stream + sum(stream @ abs(v) @ abs(o) for v, o in heads))
+        hidden = read @ abs(self.W_in) + length * np.abs(self.b_in)
+        output = read[self.read] + hidden @ abs(self.W_out) + length * np.abs(self.b_out)
+        return float(max(part.max(initial=0) for part in (read, hidden, output)))
 
     def _readout(self, support: tuple[int, ...], divisor: int) -> Readout:
         """The read-out on the coordinates that the output can occupy; Refused when two answers have the same code
@@ -145,7 +165,7 @@ class Gates:
 
 
 def _gates(weights: Weights, inputs: StepInputs) -> Gates:
-    matrix = _times(inputs.entity, weights.W_in)
+    matrix = inputs.entity @ weights.W_in
     low, high = _range(weights.subjects, matrix)
     spread = np.zeros(weights.transformer.dimension, np.int64)
     for head in weights.heads if weights.leak else []:
@@ -201,7 +221,7 @@ def _output_on_word(weights: Weights, inputs: StepInputs, gates: Gates, word: tu
     closed = gates.high + offset <= -moved
     opened = ~closed & (gates.low + offset >= 0)
     unit, mixed = np.flatnonzero(opened), np.flatnonzero(~closed & ~opened)
-    linear = _times(gates.matrix[:, unit], weights.W_out[unit])
+    linear = gates.matrix[:, unit] @ weights.W_out[unit]
     constant = offset[unit] @ weights.W_out[unit] + inputs.divisor * weights.b_out
     passed_on = gates.moved[~closed] @ abs(weights.W_out[np.flatnonzero(~closed)])
     if weights.transformer.residual:
@@ -236,9 +256,11 @@ def _margin_on_word(
 
 
 def _integers(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that is known to hold integers, in an integer type."""
+    """An array that is known to hold integers, in an integer type that int64 includes; Refused from 2^48 on."""
     (whole,), _ = numerators(array)
-    return whole
+    if whole.size and max(int(whole.max()), -int(whole.min())) >= 2**48:
+        raise Refused(TOO_LARGE)
+    return whole.astype(np.int64) if whole.dtype in (object, np.uint64) else whole
 
 
 def _sparse(array: NDArray[Any]) -> Sparse:
@@ -252,11 +274,3 @@ def _canonical(matrix: Sparse, divisor: int) -> Sparse:
     result.eliminate_zeros()
     result.sort_indices()
     return result
-
-
-def _times(left: Sparse, right: Sparse) -> Sparse:
-    """The product of sparse integer matrices; Refused when it might leave 64 bits."""
-    bound = abs(left).astype(np.float64) @ abs(right).astype(np.float64)
-    if bound.nnz and bound.max() > 2.0**52:
-        raise Refused("the weights are too large to be certified in 64-bit integers")
-    return left @ right

@@ -48,33 +48,47 @@ def require_integers(transformer: Transformer) -> None:
 
 
 def numerators(*arrays: Array) -> tuple[list[Array], int]:
-    """Integer arrays and the least power of two by which they must be divided to give the given arrays, exactly."""
-    scale = 1
-    for array in arrays:
-        if np.issubdtype(array.dtype, np.floating):
-            while (array * scale != np.rint(array * scale)).any():
-                scale *= 2
-    return [_integers(array, scale) for array in arrays], scale
+    """Integer arrays and the least power of two by which they must be divided to give the given arrays, exactly.
+
+    Raises InputError for floats that float64 does not hold (extended precision).
+    """
+    bits = max((_fraction_bits(array) for array in arrays if np.issubdtype(array.dtype, np.floating)), default=0)
+    return [_integers(array, bits) for array in arrays], 2**bits
 
 
-def _integers(array: Array, scale: int) -> Array:
-    """array·scale, which is known to be integer, in an integer type that holds it."""
-    if np.issubdtype(array.dtype, np.integer):
-        return array if scale == 1 else array.astype(object) * scale
-    product = array.astype(np.float64) * scale
-    if np.abs(product).max(initial=0) < 2**62:
-        return product.astype(np.int64)
-    return np.array([int(v) for v in product.ravel()], dtype=object).reshape(product.shape)
+def _fraction_bits(array: Array) -> int:
+    """The least number of bits after the binary point in which every entry of a float array can be written."""
+    wide = array.astype(np.float64)
+    if (wide != array).any():
+        raise InputError(f"weights hold {array.dtype} values that are no float64; exact runs take float64 or less")
+    mantissa, exponent = np.frexp(wide[wide != 0])
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    trailing_zeros = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return max(0, int((53 - exponent - trailing_zeros).max(initial=0)))
 
 
-def magnitude(values: Array) -> Array:
-    """max |X_i| over the batch for each feature i, in float64 (or exactly, for Python's integers); shape [features]."""
+def _integers(array: Array, bits: int) -> Array:
+    """array·2^bits, which is known to be integer, in an integer type that holds it."""
+    if not np.issubdtype(array.dtype, np.floating):
+        return array if bits == 0 else array.astype(object) * 2**bits
+    wide = array.astype(np.float64)
+    if np.frexp(wide)[1].max(initial=0) + bits <= 62:
+        return np.ldexp(wide, bits).astype(np.int64)
+    ratios = [value.as_integer_ratio() for value in wide.ravel().tolist()]
+    return np.array([(n << bits) // m for n, m in ratios], dtype=object).reshape(wide.shape)
+
+
+def rounded(values: Array) -> NDArray[np.float64]:
+    """Integers in float64 for the arithmetic of bounds; ±2^500 stands for anything larger, and leaves room for sums."""
+    huge = 2**500
+    return (np.clip(values, -huge, huge) if values.dtype == object else values).astype(np.float64)
+
+
+def magnitude(values: Array) -> NDArray[np.float64]:
+    """max |X_i| over the batch for each feature i, rounded; shape [features]."""
     if values.size == 0:
         return np.zeros(len(values))
-    low, high = values.min(axis=1), values.max(axis=1)
-    if values.dtype != object:
-        low, high = low.astype(np.float64), high.astype(np.float64)
-    return np.asarray(np.maximum(high, -low))
+    return np.asarray(np.maximum(rounded(values.max(axis=1)), -rounded(values.min(axis=1))))
 
 
 def transposed(matrix: Array) -> Array:
@@ -114,8 +128,8 @@ class Product:
         compact = self.weights if self._is_full() else self.weights[np.ix_(self._rows, self._columns)]
         self._compact = compact.T
         self._sparse = compact.dtype != object and np.count_nonzero(compact) < SPARSE_BELOW * compact.size
-        wide = self._compact if compact.dtype == object else self._compact.astype(np.float64)
-        self._absolute = abs(scipy.sparse.csr_array(wide)) if self._sparse else np.abs(wide)
+        absolute = np.abs(rounded(self._compact))
+        self._absolute = scipy.sparse.csr_array(absolute) if self._sparse else absolute
         self._typed: dict[Any, Any] = {}
 
     def _is_full(self) -> bool:
@@ -134,7 +148,8 @@ class Product:
         used = values if len(self._rows) == self.inputs else values[self._rows]
         bound = (self._absolute @ magnitude(used)).max() if used.size and self._compact.size else 0
         if self.bias is not None and self.outputs:
-            bound += denominator * max(int(self.bias.max()), -int(self.bias.min()))
+            largest = denominator * max(int(self.bias.max()), -int(self.bias.min()))
+            bound += rounded(np.array([largest], dtype=object))[0]
         kind = type_for(bound)
         part = self._matrix(kind) @ used.astype(kind, copy=False)
         if len(self._columns) == self.outputs:
@@ -157,7 +172,7 @@ def scaled(values: Array, factor: int) -> Array:
     """The exact product of an integer array with a positive integer."""
     if factor == 1:
         return values
-    kind = type_for(int(np.max(magnitude(values), initial=0)) * factor)
+    kind = type_for(max(1, int(np.max(magnitude(values), initial=0))) * factor)
     return values.astype(kind, copy=False) * kind(factor) if kind is not object else values.astype(object) * factor
 
 
@@ -183,8 +198,10 @@ class PreparedBlock:
         self.values = [Product(w) for w in block.W_V]
         # A common factor of W_O cancels against the number of tokens in a mean: T1's 2·mean is a sum of two tokens.
         (numerator,), scale = numerators(block.W_O)
-        common = math.gcd(*(int(v) for v in np.unique(numerator))) if numerator.size else 0
-        self.common, self.output_scale = max(common, 1), scale
+        common = max(1, math.gcd(*(int(v) for v in np.unique(numerator))))
+        if numerator.dtype != object and common > np.iinfo(numerator.dtype).max:
+            common //= 2  # -128 alone is an int8, 128 is not
+        self.common, self.output_scale = common, scale
         self.outputs = [Product(w // self.common) for w in numerator]
         self.hidden = Product(block.W_in, block.b_in)
         self.written = Product(block.W_out[:, columns], block.b_out[columns])

@@ -9,6 +9,11 @@ first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from random import Random
+
+import hypothesis
+from hypothesis.errors import NoSuchExample
+from theory.strategies import fact_systems
 
 from constructions.exhaustive import Verdict, check_every_query
 from theory import FactSystem, Task, Transformer, all_systems, relabelling_classes
@@ -45,3 +50,26 @@ def check_all_classes(
 ) -> Verdict:
     """Rung 2, one system of each class under relabelling, every query."""
     return check_systems(construct, relabelling_classes(entities, relations), task, claimed_margin)
+
+
+def search_systems(
+    construct: Construction, task: Task, claimed_margin: int = 0, *, examples: int = 40, seed: int = 0
+) -> Verdict:
+    """Rung 0: systems drawn by hypothesis from `seed`, every query of each; the smallest failure found is the
+    counterexample."""
+    verdicts: list[Verdict] = []
+
+    def fails(system: FactSystem) -> bool:
+        verdicts.append(check_every_query(construct(system), system, task, claimed_margin))
+        return not verdicts[-1].holds
+
+    options = hypothesis.settings(max_examples=examples, database=None, deadline=None)
+    try:
+        smallest = hypothesis.find(fact_systems(), fails, settings=options, random=Random(seed))
+    except NoSuchExample:
+        smallest = None
+    found = None
+    if smallest is not None:
+        found = check_every_query(construct(smallest), smallest, task, claimed_margin).counterexample
+    queries, margin = sum(verdict.queries for verdict in verdicts), min(verdict.margin for verdict in verdicts)
+    return Verdict(queries, margin, found, len(verdicts))

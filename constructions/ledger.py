@@ -1,0 +1,131 @@
+"""The ledger: what each claim stands on. One row a claim and setting, machine-readable and readable.
+
+The rungs, weakest first: sampled, exhaustive queries, exhaustive systems, certificate, symbolic. A row `holds`, `fails`
+(with a counterexample or a reason), or is `undecided`: a refused certificate, an enclosure too wide, a proof not found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from rich.markup import escape
+from rich.table import Table
+
+from constructions.exhaustive import Counterexample
+
+Rung = Literal["sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic"]
+Status = Literal["holds", "fails", "undecided"]
+
+RUNGS: tuple[Rung, ...] = ("sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check. `margin` is the least margin found or proved, None where a claim has none; `coverage` says what was
+    covered in words; `detail` why it does not hold. Numbers that do not apply are None; `seconds` is wall-clock time.
+    """
+
+    claim: str
+    construction: str
+    rung: Rung
+    status: Status
+    coverage: str
+    entities: int | None = None
+    relations: int | None = None
+    hops: int | None = None
+    bits: int | None = None
+    stride: int | None = None
+    dimension: int | None = None
+    width: int | None = None
+    parameters: int | None = None
+    queries: int | None = None
+    systems: int | None = None
+    margin: Fraction | None = None
+    seconds: float = 0.0
+    seed: int | None = None
+    detail: str = ""
+    counterexample: Counterexample | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The row as JSON values; the margin as a number and, exactly, as a string."""
+        values = {name: value for name, value in asdict(self).items() if name != "counterexample"}
+        values["seconds"] = round(self.seconds, 3)
+        if self.margin is not None:
+            values["margin"] = int(self.margin) if self.margin.denominator == 1 else float(self.margin)
+            values["margin_exact"] = str(self.margin)
+        if self.counterexample is not None:
+            values["counterexample"] = _counterexample_json(self.counterexample)
+        return values
+
+
+def _counterexample_json(found: Counterexample) -> dict[str, Any]:
+    return {
+        "system": found.system.answers.tolist(),
+        "subject": found.subject,
+        "word": list(found.word),
+        "expected": found.expected,
+        "got": found.got,
+        "margin": str(found.margin),
+        "emitted": list(found.emitted),
+    }
+
+
+def to_json(rows: Sequence[Row]) -> str:
+    """The rows as a JSON list of objects."""
+    return json.dumps([row.as_json() for row in rows], indent=1, ensure_ascii=False)
+
+
+def all_hold(rows: Sequence[Row]) -> bool:
+    """True iff there are rows and every one of them holds."""
+    return bool(rows) and all(row.status == "holds" for row in rows)
+
+
+def as_table(rows: Sequence[Row]) -> Table:
+    """The rows as a table for the terminal."""
+    table = Table(
+        title="Ledger", caption="margin: least over all queries and steps; N entities, R relations, k hops, b bits"
+    )
+    for name in ("claim", "construction", "rung", "status", "N", "R", "k", "b", "d", "width"):
+        table.add_column(name, justify="left" if name in ("claim", "construction", "rung", "status") else "right")
+    table.add_column("margin", justify="right")
+    table.add_column("covered", overflow="fold")
+    table.add_column("s", justify="right")
+    colours = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
+    for row in rows:
+        numbers = (row.entities, row.relations, row.hops, row.bits, row.dimension, row.width)
+        table.add_row(
+            row.claim,
+            row.construction,
+            row.rung,
+            f"[{colours[row.status]}]{row.status}[/]",
+            *("" if number is None else str(number) for number in numbers),
+            _short(row.margin),
+            escape(row.coverage),
+            f"{row.seconds:.2f}",
+        )
+    return table
+
+
+def _short(margin: Fraction | None) -> str:
+    if margin is None:
+        return ""
+    return str(margin) if margin.denominator == 1 else f"{float(margin):.4g}"
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """A line for each claim, with the rungs it stands on; then one for each check that does not hold."""
+    lines = []
+    for claim in dict.fromkeys(row.claim for row in rows):
+        own = [row for row in rows if row.claim == claim]
+        held = [row for row in own if row.status == "holds"]
+        rungs = [rung for rung in RUNGS if any(row.rung == rung for row in held)]
+        lines.append(f"{claim}: {len(held)} of {len(own)} checks hold; stands on: {', '.join(rungs) or 'nothing'}")
+    for row in rows:
+        if row.status != "holds":
+            reason = str(row.counterexample) if row.counterexample else row.detail
+            lines.append(f"{row.claim} ({row.construction}), {row.rung}: {row.status}: {reason}")
+    return lines

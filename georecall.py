@@ -1,0 +1,199 @@
+"""The command line: one thin file that knows all packages and holds no logic.
+
+Heavy packages are imported inside the commands, so that `georecall --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from constructions.ledger import Row
+    from constructions.suite import Check
+
+
+FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
+
+
+class ErrorsInOneLine(click.Group):
+    """Bad input, and sizes beyond the memory, end with one line on stderr and exit status 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an InputError becomes its line."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            message = str(error)
+        except MemoryError:
+            message = "these sizes need more memory than there is: choose smaller ones"
+        click.echo(f"georecall: {message}", err=True)
+        sys.exit(2)
+
+
+@click.group(cls=ErrorsInOneLine, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="geometric-recall")
+def main() -> None:
+    """Verify the theory of geometric factual recall in transformers."""
+
+
+def _count(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
+    return click.option(name, type=click.IntRange(min=1), help=help, **options)
+
+
+def _preset(command: FC) -> FC:
+    choice = click.Choice(["quick", "full"])
+    return click.option("--preset", type=choice, default="quick", show_default=True, help="Which sizes to check.")(
+        command
+    )
+
+
+def _seed(command: FC) -> FC:
+    at_least_0 = click.IntRange(min=0)
+    return click.option("--seed", type=at_least_0, default=0, show_default=True, help="Of the random systems.")(command)
+
+
+def _file(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
+    return click.option(name, type=click.Path(path_type=Path), help=help, **options)
+
+
+@main.command()
+@click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
+@_preset
+@_count("--entities", "N: check at this size instead of the preset's (with --relations).")
+@_count("--relations", "R: check at this size instead of the preset's (with --entities).")
+@_count("--hops", "k, for the claims about several hops.", default=2, show_default=True)
+@_count("--bits", "b, the bits of a subject entry.", default=1, show_default=True)
+@_count("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
+@_seed
+@_file("--json", "Write the ledger here, as JSON.")
+@_file("--weights", "Verify this model (.safetensors), with --system.")
+@_file("--system", "The fact system (.npy or .json).")
+@click.option("--rational", is_flag=True, help="Take the float weights of --weights as the fractions that they are.")
+def verify(
+    claims: tuple[str, ...],
+    preset: str,
+    entities: int | None,
+    relations: int | None,
+    hops: int,
+    bits: int,
+    stride: int,
+    seed: int,
+    json: Path | None,
+    weights: Path | None,
+    system: Path | None,
+    rational: bool,
+) -> None:
+    """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds.
+
+    CLAIM is one of T1, T1b, T1d, T2, T2b, T2e, T3, T3b, T4, T5, T6, T7.
+    """
+    from constructions.catalogue import Setting
+    from constructions.checks import Sizes, check_model
+    from constructions.suite import checks_of_preset, checks_of_size
+
+    if (weights is None) != (system is None):
+        raise InputError("--weights and --system go together: a model, and the facts that it should recall")
+    if (entities is None) != (relations is None):
+        raise InputError("--entities and --relations go together")
+    if weights is not None and system is not None:
+        _finish(check_model(weights, system, rational=rational), json)
+    elif entities is not None and relations is not None:
+        sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
+        _finish(_run_with_progress(checks_of_size(claims, sizes)), json)
+    else:
+        _finish(_run_with_progress(checks_of_preset(claims, preset, seed)), json)
+
+
+@main.command()
+@click.argument("claim")
+@_count("--entities", "N", required=True)
+@_count("--relations", "R", required=True)
+@_count("--hops", "k, for the claims about several hops.", default=2, show_default=True)
+@_count("--bits", "b, the bits of a subject entry.", default=1, show_default=True)
+@_count("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
+@_seed
+@click.option("--name", help="Which of the claim's constructions (the first, unless named).")
+@_file("--out", "Weights to write (.safetensors).", required=True)
+@_file("--system-out", "Write the fact system too (.npy or .json).")
+def construct(
+    claim: str,
+    entities: int,
+    relations: int,
+    hops: int,
+    bits: int,
+    stride: int,
+    seed: int,
+    name: str | None,
+    out: Path,
+    system_out: Path | None,
+) -> None:
+    """Build CLAIM's transformer for a random fact system and write its weights."""
+    from constructions.catalogue import Setting, entry
+    from constructions.checks import Sizes, build
+    from theory.files import save_model, save_system
+
+    chosen = entry(claim, name)
+    sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
+    system, transformer = build(chosen, sizes)
+    save_model(transformer, chosen.task(sizes.setting), out)
+    if system_out is not None:
+        save_system(system, system_out)
+    click.echo(
+        f"{claim} ({chosen.name}): d = {transformer.dimension}, width = {transformer.width}, "
+        f"{transformer.parameters} parameters: {out}"
+    )
+
+
+@main.command()
+@_preset
+@_file("--json", "Write the ledger here, as JSON.")
+def reproduce(preset: str, json: Path | None) -> None:
+    """Verify every claim: the ledger of what was proved. Exit status 0 only if every claim holds."""
+    from constructions.suite import checks_of_preset
+
+    _finish(_run_with_progress(checks_of_preset((), preset)), json)
+
+
+def _run_with_progress(planned: list[Check]) -> list[Row]:
+    """Run checks with a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from constructions.suite import run_check
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task("", total=len(planned))
+        rows = []
+        for check in planned:
+            progress.update(bar, description=check.label)
+            rows.append(run_check(check))
+            progress.advance(bar)
+        return rows
+
+
+def _finish(rows: list[Row], json: Path | None) -> None:
+    """Print the ledger, write it, and exit with 1 unless everything holds."""
+    from rich.console import Console
+
+    from constructions.ledger import all_hold, as_table, summary, to_json
+    from theory.files import write_atomically
+
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(as_table(rows))
+    for line in summary(rows):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if json is not None:
+        write_atomically(json, lambda file: file.write_text(to_json(rows), encoding="utf-8"))
+    sys.exit(0 if all_hold(rows) else 1)
+
+
+if __name__ == "__main__":
+    main()
