@@ -69,18 +69,29 @@ def build(entry: Entry, sizes: Sizes) -> tuple[FactSystem, Transformer]:
     return system, entry.build(system, sizes.setting)
 
 
+def _logits(entry: Entry, sizes: Sizes) -> int:
+    """How many logits the check of every query computes."""
+    task = entry.task(sizes.setting)
+    outputs = task.outputs(sizes.entities, sizes.relations)
+    return sizes.entities * int(sizes.relations**task.hops) * outputs * task.steps
+
+
+def can_be_enclosed(entry: Entry, sizes: Sizes) -> bool:
+    """True iff the logits of all queries are few enough to be enclosed by intervals one by one."""
+    return _logits(entry, sizes) <= MOST_LOGITS_BY_INTERVALS
+
+
 def check_queries(entry: Entry, sizes: Sizes) -> Row:
     """Every query, all logits, exactly or enclosed by intervals; sampled queries where there are too many to list."""
+    if not entry.exact and not can_be_enclosed(entry, sizes):
+        raise InputError(
+            f"{entry.theorem} ({entry.name}): {_count(_logits(entry, sizes))} logits are too many to enclose "
+            f"one by one; at most {MOST_LOGITS_BY_INTERVALS} are"
+        )
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
-    logits = sizes.entities * sizes.relations**task.hops * transformer.answers * task.steps
     if not entry.exact:
-        if logits > MOST_LOGITS_BY_INTERVALS:
-            raise InputError(
-                f"{entry.theorem} ({entry.name}): {logits} logits are too many to enclose one by one; "
-                f"at most {MOST_LOGITS_BY_INTERVALS} are"
-            )
         return _check_by_intervals(entry, sizes, transformer, system)
-    if logits <= MOST_LOGITS:
+    if _logits(entry, sizes) <= MOST_LOGITS:
         verdict = check_every_query(transformer, system, task, claimed_margin(entry))
         return _with_verdict(_row(entry, sizes, "exhaustive queries", "all queries, all logits", transformer), verdict)
     verdict = check_sampled_queries(transformer, system, task, SAMPLES, sizes.seed, claimed_margin(entry))

@@ -58,8 +58,15 @@ LARGEST: Table = {
 class Check:
     """A check that can be run: `run()` gives its row, without the time that it took."""
 
-    label: str
+    claim: str
+    construction: str
+    kind: str
     run: Callable[[], Row]
+
+    @property
+    def label(self) -> str:
+        """What a progress bar shows."""
+        return f"{self.claim} {self.construction}: {self.kind}"
 
 
 def run_check(check: Check) -> Row:
@@ -83,7 +90,7 @@ def checks_of_preset(claims: Sequence[str], preset: str, seed: int = 0) -> list[
         else:
             for entry in entries(claim):
                 planned += _checks_of_entry(entry, preset, seed)
-        planned += [Check(f"{claim} symbolic", run) for run in checks.check_lemmas(claim)]
+        planned += [Check(claim, "lemma", "proof", run) for run in checks.check_lemmas(claim)]
     return planned
 
 
@@ -100,8 +107,10 @@ def checks_of_size(claims: Sequence[str], sizes: Sizes) -> list[Check]:
             planned += _superpositions(sizes)
         else:
             for entry in entries(claim):
-                planned.append(_planned(entry, "queries", checks.check_queries, entry, sizes))
-                if entry.name != "circle":
+                certified = entry.name != "circle"
+                if entry.exact or not certified or checks.can_be_enclosed(entry, sizes):
+                    planned.append(_planned(entry, "queries", checks.check_queries, entry, sizes))
+                if certified:
                     planned.append(_planned(entry, "certificate", checks.check_certificate, entry, sizes))
     return planned
 
@@ -111,10 +120,9 @@ def _tolerant(check: Check) -> Check:
         try:
             return check.run()
         except InputError as error:
-            claim, _, construction = check.label.partition(":")[0].partition(" ")
-            return Row(claim, construction, "sampled", "undecided", "nothing", detail=str(error))
+            return Row(check.claim, check.construction, "sampled", "undecided", "nothing", detail=str(error))
 
-    return Check(check.label, run)
+    return replace(check, run=run)
 
 
 def require_claims(claims: Sequence[str]) -> Sequence[str]:
@@ -126,7 +134,7 @@ def require_claims(claims: Sequence[str]) -> Sequence[str]:
 
 
 def _planned(entry: Entry, kind: str, check: Callable[..., Row], *arguments: object, **options: object) -> Check:
-    return Check(f"{entry.theorem} {entry.name}: {kind}", partial(check, *arguments, **options))
+    return Check(entry.theorem, entry.name, kind, partial(check, *arguments, **options))
 
 
 def _size_of(table: Table, entry: Entry, seed: int) -> Sizes:
@@ -156,9 +164,14 @@ def _chosen(names: tuple[str, ...]) -> list[Entry]:
 
 
 def _transfers(sizes: Sizes) -> list[Check]:
-    return [_planned(entry, "transfer (T5)", checks.check_transfer, entry, sizes) for entry in _chosen(UNIVERSAL)]
+    return [
+        Check("T5", f"{entry.theorem} {entry.name}", "transfer", partial(checks.check_transfer, entry, sizes))
+        for entry in _chosen(UNIVERSAL)
+    ]
 
 
 def _superpositions(sizes: Sizes) -> list[Check]:
-    chosen = _chosen(SUPERPOSED)
-    return [_planned(entry, "superposition (T7)", checks.check_superposition, entry, sizes) for entry in chosen]
+    return [
+        Check("T7", f"{entry.theorem} {entry.name}", "superposition", partial(checks.check_superposition, entry, sizes))
+        for entry in _chosen(SUPERPOSED)
+    ]
