@@ -15,8 +15,7 @@ import click
 from theory.errors import InputError
 
 if TYPE_CHECKING:
-    from constructions.ledger import Row
-    from constructions.suite import Check
+    from theory.ledger import Check, Row
 
 
 FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
@@ -166,7 +165,7 @@ def _run_with_progress(planned: list[Check]) -> list[Row]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from constructions.suite import run_check
+    from theory.ledger import run_check
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -183,8 +182,8 @@ def _finish(rows: list[Row], json: Path | None) -> None:
     """Print the ledger, write it, and exit with 1 unless everything holds."""
     from rich.console import Console
 
-    from constructions.ledger import all_hold, as_table, summary, to_json
     from theory.files import write_atomically
+    from theory.ledger import all_hold, as_table, summary, to_json
 
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(as_table(rows))

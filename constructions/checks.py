@@ -18,10 +18,10 @@ from constructions.certificate import certify
 from constructions.exact import require_integers
 from constructions.exhaustive import Verdict, check_every_query, check_sampled_queries, require_fit
 from constructions.interval import check_every_query_by_intervals, circle_margin
-from constructions.ledger import Row, Rung, Status
 from constructions.systems import check_all_classes, check_all_systems, search_systems
 from theory import FactSystem, InputError, Transformer, all_words
 from theory.files import load_model, load_system
+from theory.ledger import Row, Rung, Status
 from theory.registry import Construction, Quantity, evaluate, theorem
 
 # At most this many logits are computed query by query; beyond it queries are sampled.

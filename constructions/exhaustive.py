@@ -19,34 +19,12 @@ from numpy.typing import NDArray
 from constructions.exact import ExactModel
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.fact_system import Words, check_count
+from theory.ledger import Counterexample
 
 Integers = NDArray[Any]
 
 # Numbers held at a time for the widest intermediate value of a chunk of queries: 8 to 16 MiB.
 CHUNK = 2**21
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """A query that a model gets wrong: the least (subject, word) among those checked.
-
-    `expected` and `got` are answers; `margin` is the least over the steps, <= 0 or below the margin claimed; `emitted`
-    is what the model emitted, step by step.
-    """
-
-    system: FactSystem
-    subject: int
-    word: tuple[int, ...]
-    expected: int
-    got: int
-    margin: Fraction
-    emitted: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"system {self.system}, query (subject {self.subject}, word {list(self.word)}): "
-            f"expected {self.expected}, got {self.got}, margin {self.margin}"
-        )
 
 
 @dataclass(frozen=True)

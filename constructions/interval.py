@@ -20,8 +20,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.exhaustive import Counterexample, expected_answers, require_fit
+from constructions.exhaustive import expected_answers, require_fit
 from theory import Block, FactSystem, Task, Transformer, all_words
+from theory.ledger import Counterexample
 
 Matrix = Any
 

@@ -7,16 +7,15 @@ be listed and sampled where not, and by its certificate.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from constructions import checks
 from constructions.catalogue import CATALOGUE, Entry, Setting, entries
 from constructions.checks import Sizes
-from constructions.ledger import Row
 from theory import InputError
+from theory.ledger import Check, Row
 
 CLAIMS = ("T1", "T1b", "T1d", "T2", "T2b", "T2e", "T3", "T3b", "T4", "T5", "T6", "T7")
 
@@ -52,28 +51,6 @@ LARGEST: Table = {
     "T2e": (4096, 4, Setting(hops=4)),
     "T3b": (4096, 4, Setting(hops=200, stride=3)),
 }
-
-
-@dataclass(frozen=True)
-class Check:
-    """A check that can be run: `run()` gives its row, without the time that it took."""
-
-    claim: str
-    construction: str
-    kind: str
-    run: Callable[[], Row]
-
-    @property
-    def label(self) -> str:
-        """What a progress bar shows."""
-        return f"{self.claim} {self.construction}: {self.kind}"
-
-
-def run_check(check: Check) -> Row:
-    """Run one check and time it."""
-    start = time.perf_counter()
-    row = check.run()
-    return replace(row, seconds=time.perf_counter() - start)
 
 
 def checks_of_preset(claims: Sequence[str], preset: str, seed: int = 0) -> list[Check]:

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import georecall
-from constructions import ledger, suite, t1
+from constructions import suite, t1
 from constructions.catalogue import CATALOGUE
 from constructions.checks import Sizes, check_queries
-from theory import FactSystem, Task
+from theory import FactSystem, Task, ledger
 from theory.files import load_model, save_model, save_system
 
 FIELDS = {

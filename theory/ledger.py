@@ -1,26 +1,51 @@
 """The ledger: what each claim stands on. One row a claim and setting, machine-readable and readable.
 
-The rungs, weakest first: sampled, exhaustive queries, exhaustive systems, certificate, symbolic. A row `holds`, `fails`
-(with a counterexample or a reason), or is `undecided`: a refused certificate, an enclosure too wide, a proof not found.
+The rungs, weakest first: measured, sampled, exhaustive queries, exhaustive systems, certificate, symbolic. A row
+`holds`, `fails` (with a counterexample or a reason), or is `undecided`: a refused certificate, an enclosure too wide, a
+proof not found.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from rich.markup import escape
-from rich.table import Table
+from theory.fact_system import FactSystem
 
-from constructions.exhaustive import Counterexample
+if TYPE_CHECKING:
+    from rich.table import Table
 
-Rung = Literal["sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic"]
+Rung = Literal["measured", "sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic"]
 Status = Literal["holds", "fails", "undecided"]
 
-RUNGS: tuple[Rung, ...] = ("sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic")
+RUNGS: tuple[Rung, ...] = ("measured", "sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic")
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A query that a model gets wrong: the least (subject, word) among those checked.
+
+    `expected` and `got` are answers; `margin` is the least over the steps, <= 0 or below the margin claimed; `emitted`
+    is what the model emitted, step by step.
+    """
+
+    system: FactSystem
+    subject: int
+    word: tuple[int, ...]
+    expected: int
+    got: int
+    margin: Fraction
+    emitted: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"system {self.system}, query (subject {self.subject}, word {list(self.word)}): "
+            f"expected {self.expected}, got {self.got}, margin {self.margin}"
+        )
 
 
 @dataclass(frozen=True)
@@ -74,6 +99,28 @@ def _counterexample_json(found: Counterexample) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class Check:
+    """A check that can be run: `run()` gives its row, without the time that it took."""
+
+    claim: str
+    construction: str
+    kind: str
+    run: Callable[[], Row]
+
+    @property
+    def label(self) -> str:
+        """What a progress bar shows."""
+        return f"{self.claim} {self.construction}: {self.kind}"
+
+
+def run_check(check: Check) -> Row:
+    """Run one check and time it."""
+    start = time.perf_counter()
+    row = check.run()
+    return replace(row, seconds=time.perf_counter() - start)
+
+
 def to_json(rows: Sequence[Row]) -> str:
     """The rows as a JSON list of objects."""
     return json.dumps([row.as_json() for row in rows], indent=1, ensure_ascii=False)
@@ -86,6 +133,9 @@ def all_hold(rows: Sequence[Row]) -> bool:
 
 def as_table(rows: Sequence[Row]) -> Table:
     """The rows as a table for the terminal."""
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(
         title="Ledger", caption="margin: least over all queries and steps; N entities, R relations, k hops, b bits"
     )
