@@ -91,11 +91,12 @@ def verify(
 ) -> None:
     """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds.
 
-    CLAIM is one of T1, T1b, T1d, T2, T2b, T2e, T3, T3b, T4, T5, T6, T7.
+    CLAIM is a theorem: T1, T1b, T1c, T1d, T1e, T2, T2b, T2c, T2d, T2e, T3, T3b, T3c, T4, T5, T6, T7, T8, T9.
     """
     from constructions.catalogue import Setting
     from constructions.checks import Sizes, check_model
-    from constructions.suite import checks_of_preset, checks_of_size
+    from constructions.suite import checks_of_size
+    from theory.registry import in_order
 
     if (weights is None) != (system is None):
         raise InputError("--weights and --system go together: a model, and the facts that it should recall")
@@ -105,9 +106,9 @@ def verify(
         _finish(check_model(weights, system, rational=rational), json)
     elif entities is not None and relations is not None:
         sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
-        _finish(_run_with_progress(checks_of_size(claims, sizes)), json)
+        _finish(_run_with_progress(checks_of_size(in_order(claims) if claims else (), sizes)), json)
     else:
-        _finish(_run_with_progress(checks_of_preset(claims, preset, seed)), json)
+        _finish(_run_with_progress(_checks_of_preset(claims, preset, seed)), json)
 
 
 @main.command()
@@ -155,9 +156,101 @@ def construct(
 @_file("--json", "Write the ledger here, as JSON.")
 def reproduce(preset: str, json: Path | None) -> None:
     """Verify every claim: the ledger of what was proved. Exit status 0 only if every claim holds."""
-    from constructions.suite import checks_of_preset
+    _finish(_run_with_progress(_checks_of_preset((), preset, seed=0)), json)
 
-    _finish(_run_with_progress(checks_of_preset((), preset)), json)
+
+@main.command()
+@click.argument("kind", required=False)
+@click.option("--list", "listed", is_flag=True, help="Explain the kinds, in a line each.")
+@_count("--entities", "N, the number of nodes.")
+@_count("--relations", "R, the number of relations (colours, matchings, rows).")
+@_count("--hops", "k, for answer-vectors.")
+@click.option("--check", is_flag=True, help="Count again by listing every object, and compare.")
+@click.option("--digits", type=click.IntRange(min=0), help="Print log10 of the count, enclosed, to so many decimals.")
+@_file("--json", "Write the count here, as JSON.")
+def count(
+    kind: str | None,
+    listed: bool,
+    entities: int | None,
+    relations: int | None,
+    hops: int | None,
+    check: bool,
+    digits: int | None,
+    json: Path | None,
+) -> None:
+    """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes. (`count --list` explains
+    kinds.)
+    """
+    from bounds import report
+
+    if listed:
+        click.echo("\n".join(report.explanations()))
+        return
+    if kind is None or entities is None or relations is None:
+        raise InputError("count needs a KIND, --entities and --relations; georecall count --list explains the kinds")
+    found = report.counted(kind, entities, relations, hops, check=check, digits=digits)
+    if json is not None:
+        report.write(found.as_json(), json)
+    click.echo(found.line)
+    sys.exit(0 if found.agrees else 1)
+
+
+@main.command()
+@click.option("--entities", default="4096", show_default=True, help="N: numbers and ranges, as in 64,1000:1004.")
+@click.option("--relations", default="2:16", show_default=True, help="R, likewise.")
+@click.option("--hops", default="1:4", show_default=True, help="k, likewise.")
+@click.option("--bits", default="1,2,4,8,16", show_default=True, help="b, the bits of a subject entry, likewise.")
+@click.option("--shared-bits", default="0", show_default=True, help="B, bits outside the subject table.")
+@click.option("--readout", type=click.Choice(["fixed", "learned", "tied"]), default="fixed", show_default=True)
+@click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
+@click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
+@click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
+@_file("--out", "Write the table here instead of printing it.")
+def bounds(
+    entities: str,
+    relations: str,
+    hops: str,
+    bits: str,
+    shared_bits: str,
+    readout: str,
+    error: str,
+    depth: bool,
+    layout: str,
+    out: Path | None,
+) -> None:
+    """Tabulate lower bounds and what the constructions reach, with the assumptions that each number stands on."""
+    from bounds import report
+
+    text = report.table(
+        entities=entities,
+        relations=relations,
+        hops=hops,
+        bits=bits,
+        shared_bits=shared_bits,
+        readout=readout,
+        error=error,
+        depth=depth,
+        layout=layout,
+    )
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        report.write(text, out)
+
+
+def _checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:
+    """What every package has to check of the claims (all, if none is named), claim by claim."""
+    import bounds.checks
+    import constructions.suite
+    import theory.lemmas
+    from theory.registry import in_order
+
+    planned = []
+    for claim in in_order(claims):
+        planned += constructions.suite.checks_of_preset([claim], preset, seed)
+        planned += bounds.checks.checks_of_preset([claim], preset)
+        planned += theory.lemmas.checks_of_claims([claim])
+    return planned
 
 
 def _run_with_progress(planned: list[Check]) -> list[Row]:

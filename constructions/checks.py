@@ -6,11 +6,9 @@ registry's formulas, and a row fails when they differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from constructions import t5, t7
 from constructions.catalogue import Entry, Setting
@@ -222,24 +220,6 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
             row = replace(row, counterexample=None, coverage=f"all {_count(certificate.queries)} queries")
             rows.append(_judged(row, "holds" if certificate.accepted else "undecided", certificate.reason))
     return rows
-
-
-def check_lemmas(claim: str) -> Iterator[Callable[[], Row]]:
-    """One row for each symbolic lemma of a theorem."""
-    # SymPy and z3 take a second to import: only when they are needed.
-    from theory.lemmas import LEMMAS
-
-    for lemma in LEMMAS:
-        if lemma.theorem == claim:
-            yield partial(_lemma_row, lemma)
-
-
-def _lemma_row(lemma: Any) -> Row:
-    proof = lemma.prove()
-    name = lemma.identifier.partition(".")[2]
-    status: Status = "holds" if proof.proved else "undecided"
-    detail = "" if proof.proved else proof.detail
-    return Row(lemma.theorem, name, "symbolic", status, f"{lemma.statement} ({lemma.prover})", detail=detail)
 
 
 def _builder(entry: Entry, setting: Setting) -> Callable[[FactSystem], Transformer]:

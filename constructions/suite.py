@@ -54,42 +54,50 @@ LARGEST: Table = {
 
 
 def checks_of_preset(claims: Sequence[str], preset: str, seed: int = 0) -> list[Check]:
-    """The checks of a preset, "quick" or "full", for the claims (all, if none is named); InputError for an unknown
-    claim or preset."""
+    """The checks of a preset, "quick" or "full", for those of the claims that are about constructions."""
     if preset not in ("quick", "full"):
         raise InputError(f"unknown preset {preset!r}; it must be quick or full")
     planned: list[Check] = []
-    for claim in require_claims(claims or CLAIMS):
+    for claim in claims:
         if claim == "T5":
             planned += _transfers(Sizes(37, 3, Setting(hops=3, bits=2, stride=2), seed))
         elif claim == "T7":
             planned += _superpositions(Sizes(200, 3, Setting(hops=2, bits=2), seed))
-        else:
+        elif claim in CLAIMS:
             for entry in entries(claim):
                 planned += _checks_of_entry(entry, preset, seed)
-        planned += [Check(claim, "lemma", "proof", run) for run in checks.check_lemmas(claim)]
     return planned
 
 
 def checks_of_size(claims: Sequence[str], sizes: Sizes) -> list[Check]:
-    """The checks of the claims at one size. With no claims named, all, where one that cannot be built at that size is
-    undecided."""
+    """The checks of the claims at one size. With no claims named, all, where what cannot be built there is undecided.
+
+    InputError for a claim that is not about constructions.
+    """
     if not claims:
         return [_tolerant(check) for check in checks_of_size(CLAIMS, sizes)]
     planned: list[Check] = []
-    for claim in require_claims(claims):
+    for claim in claims:
+        if claim not in CLAIMS:
+            raise InputError(
+                f"{claim} is a lower bound, checked at sizes of its own: leave out --entities, --relations"
+            )
         if claim == "T5":
             planned += _transfers(sizes)
         elif claim == "T7":
             planned += _superpositions(sizes)
         else:
             for entry in entries(claim):
-                certified = entry.name != "circle"
-                if entry.exact or not certified or checks.can_be_enclosed(entry, sizes):
-                    planned.append(_planned(entry, "queries", checks.check_queries, entry, sizes))
-                if certified:
-                    planned.append(_planned(entry, "certificate", checks.check_certificate, entry, sizes))
+                planned += _checks_of_entry_at(entry, sizes)
     return planned
+
+
+def _checks_of_entry_at(entry: Entry, sizes: Sizes) -> Iterator[Check]:
+    certified = entry.name != "circle"
+    if entry.exact or not certified or checks.can_be_enclosed(entry, sizes):
+        yield _planned(entry, "queries", checks.check_queries, entry, sizes)
+    if certified:
+        yield _planned(entry, "certificate", checks.check_certificate, entry, sizes)
 
 
 def _tolerant(check: Check) -> Check:
@@ -100,14 +108,6 @@ def _tolerant(check: Check) -> Check:
             return Row(check.claim, check.construction, "sampled", "undecided", "nothing", detail=str(error))
 
     return replace(check, run=run)
-
-
-def require_claims(claims: Sequence[str]) -> Sequence[str]:
-    """The claims, or an InputError for one that is unknown."""
-    for claim in claims:
-        if claim not in CLAIMS:
-            raise InputError(f"unknown claim {claim!r}; the claims are {', '.join(CLAIMS)}")
-    return claims
 
 
 def _planned(entry: Entry, kind: str, check: Callable[..., Row], *arguments: object, **options: object) -> Check:

@@ -13,10 +13,10 @@ from random import Random
 
 import hypothesis
 from hypothesis.errors import NoSuchExample
-from theory.strategies import fact_systems
 
 from constructions.exhaustive import Verdict, check_every_query
 from theory import FactSystem, Task, Transformer, all_systems, relabelling_classes
+from theory.strategies import fact_systems
 
 Construction = Callable[[FactSystem], Transformer]
 

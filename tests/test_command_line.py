@@ -114,7 +114,7 @@ def test_fractional_weights_need_to_be_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["verify", "T99"], "unknown claim 'T99'; the claims are T1"),
+        (["verify", "T99"], "'T99' is no theorem; there are T1, T1b"),
         (["verify", "T1", "--entities", "5"], "--entities and --relations go together"),
         (["verify", "T1", "--entities", "1", "--relations", "2"], "at least 2"),
         (["verify", "T1", "--entities", "0", "--relations", "2"], "0 is not in the range"),

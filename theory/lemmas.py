@@ -15,6 +15,9 @@ Importing this module loads SymPy and z3; `theory` itself does not. How proofs a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from theory import (
     lemmas_bounds,
     lemmas_chains,
@@ -24,6 +27,7 @@ from theory import (
     lemmas_softmax,
     lemmas_tables,
 )
+from theory.ledger import Check, Row
 from theory.proving import Lemma, Proof
 
 __all__ = ["LEMMAS", "Lemma", "Proof"]
@@ -45,3 +49,22 @@ LEMMAS: tuple[Lemma, ...] = tuple(
         key=lambda lemma: lemma.identifier.split("."),
     )
 )
+
+
+def checks_of_claims(claims: Sequence[str]) -> list[Check]:
+    """One check of the ledger for each lemma of the theorems named."""
+    return [
+        Check(claim, lemma.identifier.partition(".")[2], "proof", partial(_row, lemma))
+        for claim in claims
+        for lemma in LEMMAS
+        if lemma.theorem == claim
+    ]
+
+
+def _row(lemma: Lemma) -> Row:
+    proof = lemma.prove()
+    name = lemma.identifier.partition(".")[2]
+    coverage = f"{lemma.statement} ({lemma.prover})"
+    if proof.proved:
+        return Row(lemma.theorem, name, "symbolic", "holds", coverage)
+    return Row(lemma.theorem, name, "symbolic", "undecided", coverage, detail=proof.detail)

@@ -16,6 +16,7 @@ claims 1 to 3 and 5; the statements and proofs here are the project's own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -112,6 +113,13 @@ def theorem(identifier: str) -> Theorem:
     if identifier not in theorems():
         raise InputError(f"{identifier!r} is no theorem; there are {', '.join(theorems())}")
     return theorems()[identifier]
+
+
+def in_order(claims: Iterable[str]) -> list[str]:
+    """The claims, each once, in the order of the numbers; all theorems if there are none. InputError for an unknown
+    one."""
+    named = {theorem(claim).identifier for claim in claims}
+    return [identifier for identifier in theorems() if identifier in named or not named]
 
 
 def derived(
