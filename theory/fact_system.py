@@ -78,7 +78,12 @@ class FactSystem:
         return here
 
     def follow_all(self, words: Words) -> NDArray[np.int64]:
-        """g_w(x) for all words (one a row, shape [W, k]) and all x, shape [W, N]."""
+        """g_w(x) for all words (one a row, shape [W, k]) and all x, shape [W, N].
+
+        InputError for an unknown relation.
+        """
+        for word in words[((words < 0) | (words >= self.relations)).any(axis=1)][:1].tolist():
+            check_word(word, self.relations)
         here = np.broadcast_to(np.arange(self.entities), (len(words), self.entities))
         for hop in range(words.shape[1]):
             here = self.answers[words[:, hop, None], here]
@@ -89,10 +94,14 @@ class FactSystem:
         return FactSystem(np.argsort(self.answers, axis=1))
 
     def relabelled(self, names: Sequence[int] | NDArray[np.int64]) -> FactSystem:
-        """The isomorphic system in which entity x is called names[x]: relation r becomes names∘g_r∘names⁻¹."""
-        new = FactSystem(np.asarray(names)[None, :]).answers[0]
-        if len(new) != self.entities:
-            raise InputError(f"names holds {len(new)} entities, but the system has {self.entities}")
+        """The isomorphic system in which entity x is called names[x]: relation r becomes names∘g_r∘names⁻¹.
+
+        InputError unless names, shape [N], is a permutation of 0..N-1.
+        """
+        new = np.asarray(names)
+        integers = np.issubdtype(new.dtype, np.integer)
+        if not integers or new.shape != (self.entities,) or (np.sort(new) != np.arange(self.entities)).any():
+            raise InputError(f"names must hold each of the entities 0..{self.entities - 1} once")
         return FactSystem(new[self.answers[:, np.argsort(new)]])
 
     def to_networkx(self) -> networkx.MultiDiGraph[int]:
@@ -112,18 +121,24 @@ class FactSystem:
 
         Raises InputError when a node or key is out of range or some node lacks exactly one outgoing edge of a relation.
         """
-        nodes = graph.number_of_nodes()
-        edges = list(graph.edges(keys=True))
-        relations = 1 + max((key for _, _, key in edges if isinstance(key, int)), default=-1)
+        if not (graph.is_multigraph() and graph.is_directed()):
+            raise InputError(f"the graph is a {type(graph).__name__}; it must be a networkx.MultiDiGraph")
+        nodes, edges = graph.number_of_nodes(), graph.number_of_edges()
         if set(graph.nodes) != set(range(nodes)):
             raise InputError(f"the graph's nodes must be the integers 0..{nodes - 1}")
-        answers = np.full((max(relations, 0), nodes), -1, dtype=np.int64)
-        for subject, answer, key in edges:
-            if not isinstance(key, int) or key < 0:
-                raise InputError(f"edge {subject} -> {answer} has key {key!r}; a key must be a relation 0..R-1")
+        answers = np.full((-(-edges // max(nodes, 1)), nodes), -1, dtype=np.int64)
+        for node, answer, key in graph.edges(keys=True):
+            subject = int(node)  # the graph may call 0 by an equal name, 0.0 or False
+            if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < len(answers):
+                raise InputError(
+                    f"edge {subject} -> {answer} has key {key!r}; with {edges} edges on {nodes} nodes "
+                    f"a key must be a relation 0..{len(answers) - 1}"
+                )
             if answers[key, subject] >= 0:
                 raise InputError(f"node {subject} has two outgoing edges of relation {key}; it must have one")
             answers[key, subject] = answer
+        for relation, subject in np.argwhere(answers < 0)[:1].tolist():
+            raise InputError(f"node {subject} has no outgoing edge of relation {relation}; it must have one")
         return cls(answers)
 
 
@@ -176,7 +191,12 @@ def check_word(word: Iterable[int], relations: int) -> tuple[int, ...]:
 
 
 def all_words(relations: int, hops: int) -> Words:
-    """All R^k words of k relations in lexicographic order, shape [R^k, k]; one empty word for k = 0."""
+    """All R^k words of k relations in lexicographic order, shape [R^k, k]; one empty word for k = 0.
+
+    InputError for R < 1, k < 0, and above 10^8 words.
+    """
+    check_count("relations", relations)
+    check_count("hops", hops, at_least=0)
     if relations**hops > 10**8:
         raise InputError(f"{relations}^{hops} words are too many to list; at most 10^8 are")
     numbers = np.arange(relations**hops)
@@ -185,7 +205,9 @@ def all_words(relations: int, hops: int) -> Words:
 
 
 def all_systems(entities: int, relations: int) -> Iterator[FactSystem]:
-    """All (N!)^R fact systems, in lexicographic order."""
+    """All (N!)^R fact systems, in lexicographic order. InputError for N < 2 or R < 1, when the first is asked for."""
+    check_count("entities", entities, at_least=2)
+    check_count("relations", relations)
     permutations = [np.array(p) for p in itertools.permutations(range(entities))]
     for rows in itertools.product(permutations, repeat=relations):
         yield FactSystem(np.stack(rows))
@@ -196,10 +218,11 @@ def relabelling_classes(entities: int, relations: int) -> Iterator[FactSystem]:
 
     R-tuples of permutations up to simultaneous conjugation, one relation at a time: after g_0 .. g_{r-1} are chosen,
     two choices of g_r are equivalent iff an element of the common centraliser of g_0 .. g_{r-1} conjugates one to the
-    other. The number of classes is Burnside's (A160449). InputError above 7 entities, where the table of conjugations
-    is too large.
+    other. The number of classes is Burnside's (A160449). InputError, when the first is asked for, for N < 2, R < 1, and
+    above 7 entities, where the table of conjugations is too large.
     """
-    if entities > 7:
+    check_count("relations", relations)
+    if check_count("entities", entities, at_least=2) > 7:
         raise InputError(f"relabelling classes are listed for at most 7 entities, not {entities}")
     permutations = np.array(list(itertools.permutations(range(entities))))
     weights = entities ** np.arange(entities)[::-1]

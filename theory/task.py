@@ -53,7 +53,12 @@ class Task:
         return self.hops + self.steps
 
     def hops_of_step(self, step: int) -> tuple[int, int]:
-        """The hops (start, stop) that step number `step` (from 0) takes: relations r_{start+1} .. r_stop."""
+        """The hops (start, stop) that step number `step` takes: relations r_{start+1} .. r_stop.
+
+        InputError unless step is one of 0..steps-1.
+        """
+        if not 0 <= step < self.steps:
+            raise InputError(f"step {step} is not one of the steps 0..{self.steps - 1}")
         start = 0 if step == 0 else self.first_step + (step - 1) * self.stride
         return start, self.first_step + step * self.stride
 

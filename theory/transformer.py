@@ -8,10 +8,10 @@ position t starts as W_E[token] + W_pos[t]. Each of the L blocks is attention, t
     MLP:      ReLU(stream W_in + b_in) W_out + b_out
 
 Attention is `uniform` over the prompt, `hardmax` (the mean over the positions of largest score), or `softmax` of beta
-times the scores. With `residual` each part adds to the stream, otherwise it replaces it. With `causal` a position sees
-itself and what is before it; the last position, where the prediction is read, sees the whole prompt either way. The
-logits are (stream at the last position) W_U + b_U and the prediction is their argmax; a tie is a failure. Names follow
-TransformerLens.
+times the scores. With `residual` each part adds to the stream, otherwise it replaces it; a block without heads has no
+attention part and hands the stream to its MLP as it is. With `causal` a position sees itself and what is before it; the
+last position, where the prediction is read, sees the whole prompt either way. The logits are (stream at the last
+position) W_U + b_U and the prediction is their argmax; a tie is a failure. Names follow TransformerLens.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ Attention = Literal["uniform", "hardmax", "softmax"]
 
 def _read_only(name: str, value: object, axes: str, known: dict[str, int]) -> Array:
     """The value as a read-only array whose axes have the known sizes; an axis not yet known becomes known."""
-    array = np.asarray(value).view()
     names = axes.split()
+    try:
+        array = np.asarray(value).view()
+    except ValueError:
+        raise InputError(f"{name} has rows of different lengths; it must be an array [{', '.join(names)}]") from None
     if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):
         raise InputError(f"{name} holds {array.dtype} values; weights are integers or floats")
     sizes = dict(zip(names, array.shape, strict=False))
@@ -199,11 +202,16 @@ def run_with_cache(
     blocks.i.hook_resid_pre [batch, length, d], blocks.i.attn.hook_pattern [batch, H, length, length],
     blocks.i.hook_attn_out [batch, length, d], blocks.i.mlp.hook_post [batch, length, m] and blocks.i.hook_resid_post.
     This is the plain meaning of the weights, every position of every block, and rounds as `dtype` does; exact runs are
-    in `constructions.exact`. Raises InputError on a prompt that is longer than W_pos.
+    in `constructions.exact`. Raises InputError on a prompt that is longer than W_pos, and on a number that is no token.
     """
     length = prompts.shape[1]
     if length > len(transformer.W_pos):
         raise InputError(f"the prompt has {length} tokens, but W_pos has {len(transformer.W_pos)} positions")
+    strangers = prompts[(prompts < 0) | (prompts >= len(transformer.W_E))]
+    if strangers.size:
+        raise InputError(
+            f"the prompts hold {strangers[0]}, which is no token; tokens are 0..{len(transformer.W_E) - 1}"
+        )
     cache: dict[str, Array] = {}
     mask = np.tril(np.ones((length, length), bool)) if transformer.causal else np.ones((length, length), bool)
     stream = transformer.W_E[prompts].astype(dtype) + transformer.W_pos[:length].astype(dtype)
