@@ -7,7 +7,8 @@ head for the subject, at position 0, and one for each relation, at positions 1..
 *No coordinates are spent on positions.* Relation tokens leave most of the d coordinates at zero, so W_pos writes the
 position into two of these: place = t and height = -t² for t >= 1. At position 0 the subject's own entries stand there,
 at most V in absolute value; height = -Z, Z = k² + 2(k+1)V + 1, puts its scores below every other: <= 2kV + V - Z < 0
-against at least target² > 0 at the target. The subject's head scores by -height: at least Z - V > k². The query is a
+against target² > 0 at the target (with one hop, where the head scores by height alone, V - Z < -1). The subject's head
+scores by -height: at least Z - V > k². The query is a
 positive multiple of -height at position k, which is k² > 0 whatever the relation there. With one hop, place is not
 needed; with one relation there is nothing to read but the subject. The -Z that the subject's head reads along is a
 constant and cancelled by b_in.

@@ -4,9 +4,9 @@ The stream at the last position holds, in R·p block coordinates, the row of the
 the position stand in coordinates of their own, which no block writes to, so that they can be read at any depth.
 
     A_i (k of them)    a head reads r_i at position i and adds -2·mismatch to each block (A_1: another head adds e_x);
-                       two units an entry, ReLU(v + 1) and ReLU(-v - 1) for an entry v: their difference less 1 is v,
-                       and erases it; the first is c + 1 on the open block, 0 on the others, where v <= 1 - 2, and
-                       writes S = c(g_r(y))
+                       two units an entry, ReLU(v + 1) and ReLU(-v - 1), v = c - 2·mismatch: their difference less 1
+                       is v, which erases it (the constant of the mismatch is in the biases); the first is c + 1 on
+                       the open block, 0 on the others, where v <= 1 - 2, and writes S = c(g_r(y))
     B_i (k-1)          one unit an entity, ReLU(<c(a), S> - p + 1) = 1 iff S = c(a): erases S and writes the row of a
 
 Widths 2R·p and N. A_k leaves S = c(answer), read out by <c(a), ·> with margin 2. The dimension does not grow with k:

@@ -16,7 +16,7 @@ position) W_U + b_U and the prediction is their argmax; a tie is a failure. Name
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ from theory.fact_system import check_count
 
 Array = NDArray[Any]
 Attention = Literal["uniform", "hardmax", "softmax"]
+Rounding = Callable[[Any], Any]
 
 
 def _read_only(name: str, value: object, axes: str, known: dict[str, int]) -> Array:
@@ -194,15 +195,16 @@ def attention_pattern(transformer: Transformer, scores: Array, mask: Array) -> A
 
 
 def run_with_cache(
-    transformer: Transformer, prompts: NDArray[np.int64], dtype: type[np.floating[Any]] = np.float64
+    transformer: Transformer, prompts: NDArray[np.int64], rounding: Rounding = np.float64
 ) -> tuple[Array, dict[str, Array]]:
     """Logits at the last position, shape [batch, answers], and every intermediate value, in floating point.
 
     `prompts` has shape [batch, length] and holds tokens. The cache holds, with TransformerLens' names,
     blocks.i.hook_resid_pre [batch, length, d], blocks.i.attn.hook_pattern [batch, H, length, length],
     blocks.i.hook_attn_out [batch, length, d], blocks.i.mlp.hook_post [batch, length, m] and blocks.i.hook_resid_post.
-    This is the plain meaning of the weights, every position of every block, and rounds as `dtype` does; exact runs are
-    in `constructions.exact`. Raises InputError on a prompt that is longer than W_pos, and on a number that is no token.
+    This is the plain meaning of the weights, every position of every block, and `rounding` is applied to every weight
+    and result (a NumPy type, or any function of an array); exact runs are in `constructions.exact`. Raises InputError
+    on a prompt that is longer than W_pos, and on a number that is no token.
     """
     length = prompts.shape[1]
     if length > len(transformer.W_pos):
@@ -214,21 +216,22 @@ def run_with_cache(
         )
     cache: dict[str, Array] = {}
     mask = np.tril(np.ones((length, length), bool)) if transformer.causal else np.ones((length, length), bool)
-    stream = transformer.W_E[prompts].astype(dtype) + transformer.W_pos[:length].astype(dtype)
+    stream = rounding(rounding(transformer.W_E[prompts]) + rounding(transformer.W_pos[:length]))
     for number, block in enumerate(transformer.blocks):
         cache[f"blocks.{number}.hook_resid_pre"] = stream
-        query = np.einsum("btd,hdq->bhtq", stream, block.W_Q.astype(dtype))
-        key = np.einsum("btd,hdq->bhtq", stream, block.W_K.astype(dtype))
-        pattern = attention_pattern(transformer, np.einsum("bhtq,bhsq->bhts", query, key), mask)
-        read = np.einsum("bhts,bsd->bhtd", pattern, stream)
-        value = np.einsum("bhtd,hdv->bhtv", read, block.W_V.astype(dtype))
-        attention = np.einsum("bhtv,hvd->btd", value, block.W_O.astype(dtype))
-        middle = stream + attention if transformer.residual or not block.heads else attention
-        hidden = np.maximum(middle @ block.W_in.astype(dtype) + block.b_in.astype(dtype), 0)
-        output = hidden @ block.W_out.astype(dtype) + block.b_out.astype(dtype)
-        stream = middle + output if transformer.residual else output
+        query = rounding(np.einsum("btd,hdq->bhtq", stream, rounding(block.W_Q)))
+        key = rounding(np.einsum("btd,hdq->bhtq", stream, rounding(block.W_K)))
+        scores = rounding(np.einsum("bhtq,bhsq->bhts", query, key))
+        pattern = rounding(attention_pattern(transformer, scores, mask))
+        read = rounding(np.einsum("bhts,bsd->bhtd", pattern, stream))
+        value = rounding(np.einsum("bhtd,hdv->bhtv", read, rounding(block.W_V)))
+        attention = rounding(np.einsum("bhtv,hvd->btd", value, rounding(block.W_O)))
+        middle = rounding(stream + attention) if transformer.residual or not block.heads else attention
+        hidden = rounding(np.maximum(rounding(middle @ rounding(block.W_in)) + rounding(block.b_in), 0))
+        output = rounding(rounding(hidden @ rounding(block.W_out)) + rounding(block.b_out))
+        stream = rounding(middle + output) if transformer.residual else output
         cache[f"blocks.{number}.attn.hook_pattern"] = pattern
         cache[f"blocks.{number}.hook_attn_out"] = attention
         cache[f"blocks.{number}.mlp.hook_post"] = hidden
         cache[f"blocks.{number}.hook_resid_post"] = stream
-    return stream[:, -1] @ transformer.W_U.astype(dtype) + transformer.b_U.astype(dtype), cache
+    return rounding(rounding(stream[:, -1] @ rounding(transformer.W_U)) + rounding(transformer.b_U)), cache
