@@ -1,0 +1,184 @@
+"""The driver of a sweep: skip the runs that the store has, share out the rest, write each result as it comes.
+
+Only the driver writes, so a sweep killed at any moment loses the runs under way and nothing else, and the same call
+goes on where it stopped. A run fails by itself: an exception, running out of memory or the death of its worker gives a
+result `failed` with the reason, and the others go on. A work unit of several runs that ends so is halved and tried
+again, until the blame falls on one run, or a smaller batch fits into memory. A unit whose machine is lost is tried
+again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Protocol
+
+from empirical.local_pool import LocalPool
+from empirical.runs import RunConfig, RunResult
+from empirical.store import Outcome, Store
+from empirical.worker import Report
+from theory.errors import InputError
+
+MACHINES_LOST = 5  # a work unit whose machine is lost this often is taken to be the cause
+
+Progress = Callable[[int, int, RunResult], None]
+
+
+class Pool(Protocol):
+    """What runs work units: `empirical.local_pool` or `empirical.ray_engine`. `capacity` is how many at once, and
+    `unit_size` how many runs in each (None: all of them).
+    """
+
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def unit_size(self) -> int | None: ...
+    def submit(self, unit: int, configs: Sequence[RunConfig]) -> None: ...
+    def wait(self) -> list[Report]: ...
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The results, in the order of the configurations, and how many runs are missing because the time was over."""
+
+    results: tuple[RunResult, ...]
+    missing: int
+
+
+@dataclass
+class _Unit:
+    """A work unit: the configurations that have no outcome yet, by key."""
+
+    configs: dict[str, RunConfig]
+    machines_lost: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+
+def run_all(
+    configs: Iterable[RunConfig],
+    train: str,
+    store: Store,
+    *,
+    workers: int | None = None,
+    device: str = "cpu",
+    time_budget: float | None = None,
+    retry_failed: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run what the store lacks in processes of this machine; see `run_on`, and `LocalPool` for workers and device."""
+    with LocalPool(train, workers=workers, device=device) as pool:
+        return run_on(pool, configs, store, time_budget=time_budget, retry_failed=retry_failed, progress=progress)
+
+
+def run_on(
+    pool: Pool,
+    configs: Iterable[RunConfig],
+    store: Store,
+    *,
+    time_budget: float | None = None,
+    retry_failed: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run what the store lacks (and, if asked, what failed) on the pool.
+
+    After `time_budget` seconds no work unit is started; those under way are finished. `progress` is called with
+    (runs done, runs in all, result) after each result is in the store. An interrupt or SIGTERM ends the call at once,
+    with KeyboardInterrupt or SystemExit: the runs under way are lost, the store is whole. Raises InputError when the
+    trainer refuses a configuration, or the store cannot be written.
+    """
+    wanted = {config.key: config for config in configs}
+    done = {key: store.get(key).result for key in wanted if store.has(key)}
+    todo = [config for key, config in wanted.items() if key not in done or (retry_failed and _failed(done[key]))]
+    for config in todo:
+        done.pop(config.key, None)
+    deadline = None if time_budget is None else time.monotonic() + time_budget
+    with _exit_on_sigterm():
+        try:
+            for result in _share_out(pool, todo, store, deadline):
+                done[result.config.key] = result
+                if progress is not None:
+                    progress(len(done), len(wanted), result)
+        except BaseException:
+            pool.close()  # what is under way would be taken for another sweep's
+            raise
+    return Sweep(tuple(done[key] for key in wanted if key in done), len(wanted) - len(done))
+
+
+def _failed(result: RunResult) -> bool:
+    return result.status == "failed"
+
+
+def _share_out(pool: Pool, todo: list[RunConfig], store: Store, deadline: float | None) -> Iterator[RunResult]:
+    """The results of the runs to do, each once it is in the store."""
+    size = pool.unit_size or max(1, len(todo))
+    waiting = deque(_Unit({config.key: config for config in todo[i : i + size]}) for i in range(0, len(todo), size))
+    running: dict[int, _Unit] = {}
+    number = 0
+    while True:
+        while waiting and len(running) < pool.capacity and (deadline is None or time.monotonic() < deadline):
+            unit = waiting.popleft()
+            unit.started = time.monotonic()
+            running[number] = unit
+            pool.submit(number, list(unit.configs.values()))
+            number += 1
+        if not running:
+            return
+        outcomes = [outcome for report in pool.wait() for outcome in _take(report, running, waiting)]
+        if outcomes:
+            store.add_all(outcomes)
+        yield from (outcome.result for outcome in outcomes)
+
+
+def _take(report: Report, running: dict[int, _Unit], waiting: deque[_Unit]) -> list[Outcome]:
+    """Book a report: the outcomes that it brings; a work unit that has ended leaves `running`, and what is left of it
+    fails or goes back to `waiting`.
+    """
+    unit = running[report.unit]
+    if report.outcome is not None:
+        # An outcome that was not asked for, or came before, is not the trainer's to give.
+        if unit.configs.pop(report.outcome.result.config.key, None) is None:
+            raise RuntimeError(f"the trainer gave a result that was not asked for: {report.outcome.result.config}")
+        return [report.outcome]
+    if not report.ended:
+        return []
+    del running[report.unit]
+    if report.refused:
+        raise InputError(report.error)
+    if not unit.configs:
+        return []
+    if report.lost and unit.machines_lost + 1 < MACHINES_LOST:
+        unit.machines_lost += 1
+        waiting.appendleft(unit)
+        return []
+    left = list(unit.configs.items())
+    if len(left) > 1:
+        middle = len(left) // 2
+        waiting.extendleft([_Unit(dict(left[middle:])), _Unit(dict(left[:middle]))])
+        return []
+    seconds = time.monotonic() - unit.started
+    reason = report.error or "the trainer gave no result"
+    return [Outcome(RunResult(left[0][1], "failed", None, 0, seconds, error=reason))]
+
+
+@contextlib.contextmanager
+def _exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM raise SystemExit, so that what is open is closed and the workers are ended."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
