@@ -1,0 +1,224 @@
+"""Verdicts on planted data: supported where the claim is true, refuted where it is false, undecided where open."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from empirical import verdicts
+from empirical.capacity import Counting, bits_per_relation, predicted_dimension, tables_learned
+from empirical.curves import Curve, curve
+from empirical.laws import Measured, measure
+from empirical.presets import PRESETS
+from empirical.verdicts import Verdict
+from tests.simulated import bounded, erratic, logistic, measured, noisy, sweep
+from theory.errors import InputError
+
+SIZES = list(product((32, 64, 128, 256, 512, 1024), (2, 4, 8)))
+CURVES = [curve(n, r) for n, r in SIZES]
+FROZEN = [curve(n, r, subjects="frozen", readout="frozen") for n, r in SIZES]
+HOP_CURVES = [curve(n, r, hops=k) for n, r, k in product((64, 128), (2, 3, 4), (1, 2, 3))]
+
+
+def linear(each: Curve) -> float:
+    return each.relations * bits_per_relation(each.entities) / each.entities / 4
+
+
+def growing(exponent: float) -> Callable[[Curve], float]:
+    def law(each: Curve) -> float:
+        return linear(each) * each.relations ** (exponent * (each.hops - 1))
+
+    return law
+
+
+def prediction(beta: float) -> Callable[[Curve], float]:
+    return lambda each: predicted_dimension(each, beta, "tables")
+
+
+def number(verdict: Verdict, name: str) -> float:
+    return dict(verdict.numbers)[name]
+
+
+def test_a_linear_law_supports_e1() -> None:
+    verdict = verdicts.capacity(noisy(CURVES, linear, 0.04, 0.05, seed=1))
+    assert verdict.status == "supported"
+    assert number(verdict, "a, low") < 1 < number(verdict, "a, high")
+    assert number(verdict, "b, low") < 1 < number(verdict, "b, high")
+    assert (verdict.curves, verdict.left_out) == (18, 0)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda c: 0.3 * c.relations * c.entities**0.5,
+        lambda c: linear(c) * c.relations,
+        lambda c: linear(c) / c.relations**0.5,
+    ],
+    ids=["root of N", "R squared", "root of R"],
+)
+def test_another_law_refutes_e1(law: Callable[[Curve], float]) -> None:
+    assert verdicts.capacity(noisy(CURVES, law, 0.04, 0.05, seed=2)).status == "not supported"
+
+
+def test_each_half_of_the_rule_of_e1_counts() -> None:
+    # Over these N, N^0.2 passes for a power of (log2 N!)/N near 1: only the comparison tells, if the data are sharp.
+    def slow(each: Curve) -> float:
+        return 0.3 * each.relations * each.entities**0.2
+
+    sharp = verdicts.capacity(noisy(CURVES, slow, 0.0, 0.005, seed=2))
+    assert sharp.status == "not supported"
+    assert 0.6 < number(sharp, "b, low") < number(sharp, "b, high") < 1
+    blurred = verdicts.capacity(noisy(CURVES, slow, 0.0, 0.04, seed=1))
+    assert blurred.status == "undecided"
+    assert 2 < number(blurred, "AICc, best linear law") - number(blurred, "AICc, best power law") < 10
+
+    # Linear in log N with a large offset: no power of N fits better, but d* does not grow with (log2 N!)/N.
+    def flat(each: Curve) -> float:
+        return 0.3 * each.relations * (bits_per_relation(each.entities) / each.entities) ** 0.3
+
+    offset = verdicts.capacity(noisy(CURVES, flat, 0.1, 0.05, seed=1))
+    assert offset.status == "not supported"
+    assert number(offset, "AICc, best linear law") < number(offset, "AICc, best power law") + 2
+
+
+def test_too_much_scatter_or_too_few_curves_leave_e1_undecided() -> None:
+    assert verdicts.capacity(noisy(CURVES, linear, 0.6, 0.05, seed=3)).status == "undecided"
+    few = verdicts.capacity(noisy(CURVES[:5], linear, 0.04, 0.05, seed=3))
+    assert few.status == "undecided"
+    assert few.reason.startswith("the law c·R^a·((log2 N!)/N)^b needs at least 6 thresholds")
+    one_size = [curve(256, r, steps=s) for r in (2, 4, 8) for s in (1000, 2000, 3000)]
+    assert "vary N, R or k" in verdicts.capacity(noisy(one_size, linear, 0.04, 0.05, seed=3)).reason
+
+
+def test_thresholds_that_are_none_are_left_out_and_counted() -> None:
+    good = noisy(CURVES[:-2], linear, 0.04, 0.05, seed=4)
+    verdict = verdicts.capacity([*good, bounded(CURVES[-2], 9.0, None), erratic(measured(CURVES[-1], 500.0))])
+    assert (verdict.status, verdict.curves, verdict.left_out) == ("supported", 16, 2)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "scatter", "status"),
+    [(0.4, 0.05, "supported"), (0.0, 0.05, "not supported"), (0.1, 0.3, "undecided")],
+)
+def test_frozen_tables_against_learned_ones(exponent: float, scatter: float, status: str) -> None:
+    learned = noisy(CURVES, linear, 0.04, 0.05, seed=5)
+    frozen = noisy(FROZEN, lambda c: 2 * linear(c) * (c.entities / 32) ** exponent, scatter, 0.05, seed=6)
+    verdict = verdicts.frozen(frozen, learned, "both")
+    assert verdict.status == status
+    assert number(verdict, "pairs") == 18
+
+
+def test_frozen_curves_without_a_learned_partner_decide_nothing() -> None:
+    frozen = noisy(FROZEN, lambda c: linear(c) * c.entities**0.4, 0.05, 0.05, seed=6)
+    learned = noisy(CURVES, linear, 0.04, 0.05, seed=5)
+    assert verdicts.frozen(frozen, learned[:4], "both").status == "undecided"
+    with pytest.raises(InputError, match="same N, R and k"):
+        verdicts.frozen(frozen, [*learned, measured(curve(32, 2, width=32), 3.0)], "both")
+
+
+@pytest.mark.parametrize(
+    ("planted", "expected", "status"),
+    [(1.0, 1.0, "supported"), (0.0, 0.0, "supported"), (0.4, 1.0, "not supported"), (0.0, 1.0, "not supported")],
+)
+def test_growth_with_the_number_of_hops(planted: float, expected: float, status: str) -> None:
+    verdict = verdicts.growth(noisy(HOP_CURVES, growing(planted), 0.05, 0.05, seed=7), expected, "learned read-out")
+    assert verdict.status == status
+    assert number(verdict, "e, low") < planted < number(verdict, "e, high")
+
+
+def test_growth_on_the_edge_of_the_tolerance_is_undecided() -> None:
+    thresholds = noisy(HOP_CURVES, growing(0.75), 0.1, 0.05, seed=8)
+    assert verdicts.growth(thresholds, 1.0, "learned read-out").status == "undecided"
+    assert verdicts.growth(thresholds[:3], 1.0, "learned read-out").status == "undecided"
+
+
+def test_one_constant_supports_the_capacity_law() -> None:
+    fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
+    held_out = noisy(CURVES[9:], prediction(2.1), 0.05, 0.04, seed=10)
+    verdict, table = verdicts.capacity_law(fitted, held_out, "larger sizes")
+    assert verdict.status == "supported"
+    assert number(verdict, "hold") == 9
+    assert len(table) == 18
+
+
+def test_curves_that_break_the_law_refute_it_and_are_named() -> None:
+    fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
+    held_out = noisy(CURVES[9:16], prediction(2.1), 0.05, 0.04, seed=10)
+    held_out += noisy(CURVES[16:], prediction(1.0), 0.0, 0.04, seed=11)
+    verdict, table = verdicts.capacity_law(fitted, held_out, "larger sizes")
+    assert verdict.status == "not supported"
+    assert [each.curve for each in table if each.outcome == "breaks"] == [each.name for each in CURVES[16:]]
+
+
+def test_few_or_blurred_held_out_thresholds_leave_the_law_undecided() -> None:
+    fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
+    few, _ = verdicts.capacity_law(fitted, noisy(CURVES[9:13], prediction(2.1), 0.05, 0.04, seed=10), "few")
+    assert few.status == "undecided"
+    off = [measured(each, 1.35 * prediction(2.1)(each), deviation=0.3) for each in CURVES[9:]]
+    blurred, _ = verdicts.capacity_law(fitted, off, "blurred")
+    assert (blurred.status, number(blurred, "hold"), number(blurred, "break")) == ("undecided", 0, 0)
+    right = noisy(CURVES[9:-1], prediction(2.1), 0.05, 0.04, seed=10)
+    one, table = verdicts.capacity_law(fitted, [*right, measured(CURVES[-1], 40.0)], "one odd curve")
+    assert (one.status, number(one, "break")) == ("undecided", 1)
+    assert table[-1].outcome == "breaks"
+    betas = zip(CURVES[:4], (1.5, 1.9, 2.3, 2.9), strict=True)
+    loose = [measured(each, prediction(beta)(each)) for each, beta in betas]
+    vague, _ = verdicts.capacity_law(loose, [measured(each, prediction(2.1)(each)) for each in CURVES[9:]], "vague β")
+    assert (vague.status, number(vague, "hold")) == ("undecided", 9)
+    unfitted, table = verdicts.capacity_law(fitted[:2], noisy(CURVES[9:], linear, 0.05, 0.04, seed=10), "unfitted")
+    assert unfitted.status == "undecided"
+    assert "at least three thresholds" in unfitted.reason
+    assert table == ()
+    unknown, _ = verdicts.capacity_law(noisy(CURVES[:9], prediction(2.1), 1.0, 0.04, seed=12), fitted[:0], "no β")
+    assert unknown.status == "undecided"
+
+
+def test_a_fitted_curve_is_not_held_out() -> None:
+    fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
+    with pytest.raises(InputError, match="cannot be held out as well"):
+        verdicts.capacity_law(fitted, fitted[:5], "the same")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "deviation", "status"),
+    [(1.0, 0.02, "supported"), (0.6, 0.05, "not supported"), (0.87, 0.15, "undecided")],
+)
+def test_more_steps(ratio: float, deviation: float, status: str) -> None:
+    short = [measured(each, linear(each), deviation) for each in CURVES[:6]]
+    long = [measured(curve(n, r, steps=10_000), ratio * linear(curve(n, r)), deviation) for n, r in SIZES[:6]]
+    assert verdicts.budget(long, short).status == status
+    assert verdicts.budget(long[:1], short).status == "undecided"
+
+
+def test_the_verdicts_of_a_whole_preset_in_a_world_that_obeys_the_capacity_law() -> None:
+    """The standard sweep on made-up runs: bits are all that counts, so frozen subjects cost a constant factor."""
+
+    def world(each: Curve) -> float:
+        counting: Counting = "tables" if tables_learned(each) else "tables and MLP"
+        return predicted_dimension(each, 2.0, counting)
+
+    chosen = PRESETS["standard"]
+    found: dict[Curve, Measured] = {}
+    for place, each in enumerate(chosen.plan.curves):
+        (trace,) = sweep(replace(chosen.plan, curves=(each,)), logistic(world(each), 25, place))
+        found[each] = measure(each, trace.runs)
+    judged, table = verdicts.of_preset(chosen, found)
+    by_claim = {(each.claim, each.statement.split(":")[0]): each.status for each in judged}
+    assert by_claim["E2", "frozen both"] == by_claim["E2", "frozen both, selector width"] == "supported"
+    assert by_claim["E2", "frozen subjects"] != "supported"
+    assert by_claim["E6", "hops learned"] == by_claim["E6", "chain"] == "supported"
+    assert {status for (claim, _), status in by_claim.items() if claim == "E8"} == {"supported"}
+    assert by_claim["E1", "d* = Θ(R·log N) with learned tables"] == "supported"
+    assert by_claim["budget", "more steps leave d* where it is"] == "supported"
+    assert len(table) == sum(len(curves) for _, curves in chosen.law_held_out)
+
+
+def test_a_verdict_carries_its_rule_and_is_json() -> None:
+    verdict = verdicts.capacity(noisy(CURVES, linear, 0.04, 0.05, seed=1))
+    values = json.loads(json.dumps(verdict.as_json()))
+    assert values["claim"] == "E1"
+    assert values["rule"].startswith("E1: with both tables learned")
+    assert "Not supported if" in values["rule"]
+    assert values["numbers"]["AICc, best linear law"] <= values["numbers"]["AICc, best power law"] + 2
