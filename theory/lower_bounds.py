@@ -35,13 +35,18 @@ T2C = Theorem(
     "T2c",
     "Dichotomy, fixed read-out",
     (EXACT, "the answer to (x, w) depends on the facts through e_x and B other bits only", "no chain of thought"),
-    "For m >= 1 with m(1 + R + .. + R^{k-1}) <= N, I = m(1 + .. + R^{k-2}) (0 for k = 1), n = m·R^{k-1}: B + m·d·b >= "
-    "R·log (N-I)_n. Hence for R >= 2 and 1 <= m <= N/(2R^{k-1}): d·b + B/m >= R^k·log(N/2e), and d·b >= "
-    "½R^k·log(N/2e) or B >= (N·R/8)·log(N/2e).",
-    "Take the systems in which all words of length below k lead from the m roots to distinct nodes: there are "
-    "(N-m)_{m(R + .. + R^{k-1})}·((N-I)!)^R. With the roots' answers to all words of length at most k fixed, at most "
-    "(N-m)_{m(R + .. + R^{k-1})}·((N-I-n)!)^R are left. The bits must tell the rest apart. For R^{k-1} > N fix "
-    "relation 0 to the identity: the bound holds with R - 1 relations and any k' <= k.",
+    "Trees: for m >= 1 with m(1 + R + .. + R^{k-1}) <= N, I = m(1 + .. + R^{k-2}) (0 for k = 1), n = m·R^{k-1}: B + "
+    "m·d·b >= R·log (N-I)_n. Hence for R >= 2 and 1 <= m <= N/(2R^{k-1}): d·b + B/m >= R^k·log(N/2e), and d·b >= "
+    "½R^k·log(N/2e) or B >= (N·R/8)·log(N/2e). Loops: for R >= 2, 1 <= D <= R, 1 <= E <= D^{k-2} (E = 1 if D = 1; D = "
+    "1 if k = 1) and m·D·E <= N: B + m·d·b >= log (N-m)_{m(DE-1)} + D·log (N-mE)_{m(D-1)E} + (R-D)·log (N)_{mDE}, "
+    "also where R^{k-1} exceeds N.",
+    "Trees: take the systems in which all words of length below k lead from the m roots to distinct nodes: there are "
+    "(N-m)_{m(R + .. + R^{k-1})}·((N-I)!)^R. With the roots' answers to all words of length k fixed, at most "
+    "(N-m)_{m(R + .. + R^{k-1})}·((N-I-n)!)^R are left, and the bits must tell the rest apart. Loops: let relation 0 "
+    "fix the roots, so that a word padded with 0 in front asks every shorter word. From each root grow a tree in "
+    "breadth-first order by relations 0 .. D-1, the loop being the root's edge of relation 0, until E nodes have all "
+    "D edges: m trees of D·E nodes, distinct in (N-m)_{m(DE-1)}·((N-mE)!)^D·(N!)^{R-D} systems. The answers determine "
+    "all R edges out of these nodes and leave at most ((N-mDE)!)^R systems.",
 )
 
 T2D = Theorem(
@@ -60,10 +65,15 @@ T3C = Theorem(
     "T3c",
     "Chain of thought, lower bound",
     (EXACT, "fixed read-out", "honest chains: the i-th token emitted is the answer to the prefix of length k_i"),
-    "For each i with n = R^{k_{i+1}-1}, I = 1 + .. + R^{k_{i+1}-2} and I + n <= N: B + (Σ_{i' <= i} R^{k_{i'}})·d·b "
-    ">= R·log (N-I)_n, so that T3b is optimal up to constants. Without honesty nothing is claimed.",
-    "The tokens emitted up to step i name at most Σ R^{k_i'} entities for all words; with the rows of these and B "
-    "bits, all answers to words of length k_{i+1} from one root are known. Apply T2c's count with one root.",
+    "For each i with K = k_{i+1}, n = R^{K-1}, I = 1 + .. + R^{K-2} and m(I + n) <= N: B + m·(Σ_{i' <= i} "
+    "R^{k_{i'}})·d·b >= R·log (N-mI)_{mn}, the sum beginning with k_0 = 0. And if some step takes j hops or more, "
+    "T2c's loops hold with j in place of k: d·b >= (R^j - 1)·log N up to lower terms for every honest chain of ⌈k/j⌉ "
+    "tokens, however it is spaced, so that T3b is optimal up to constants. With a learned or tied read-out T2e's "
+    "loops hold likewise. Without honesty nothing is claimed.",
+    "The tokens emitted up to step i name at most m·Σ R^{k_i'} entities for all words; their rows and B bits, "
+    "replayed in the order of the steps, determine all answers to words of length K from the roots: T2c's count. "
+    "Loops: relation 0 fixes the roots, and in the word 0..0 v, |v| <= j, with v at the end of the long step, every "
+    "token before it is the root itself; so the step answers v from the root's row and B alone.",
 )
 
 T8 = Theorem(
@@ -79,9 +89,12 @@ T9 = Theorem(
     "T9",
     "Involutions",
     (EXACT, "undirected facts: each relation is a perfect matching", "fixed read-out"),
-    "B + d·b >= Σ_r log (N - I_0)_{n_r} over the reduced words, about R(R-1)^{k-1}·log N.",
-    "T2c's count with one root: a word that repeats a relation at once leads back, so only reduced words reach new "
-    "nodes.",
+    "For m roots, T = 1 + R(1 + (R-1) + .. + (R-1)^{k-2}), n = (R-1)^{k-1} and m(T + n) <= N: B + m·d·b >= R·log "
+    "(N-mT)_{mn}, at m = 1 about R(R-1)^{k-1}·log N.",
+    "T2c's count over reduced words (a relation repeated at once leads back). Take the systems in which the m·T nodes "
+    "of the trees are distinct and the edges asked leave them. In each relation every node of a tree is matched by an "
+    "edge of the tree or to one of (N-mT)_{mn} choices of outside nodes, and the rest in c = (N-mT-mn-1)!! ways: "
+    "(N-m)_{m(T-1)}·((N-mT)_{mn}·c)^R systems, of which at most (N-m)_{m(T-1)}·c^R share their answers.",
 )
 
 LOWER_BOUNDS = (T1C, T1E, T2C, T2D, T3C, T8, T9)
