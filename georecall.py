@@ -62,6 +62,9 @@ def _file(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
     return click.option(name, type=click.Path(path_type=Path), help=help, **options)
 
 
+STORE = _file("--store", "The run store (SQLite).", default="runs.sqlite", show_default=True)
+
+
 @main.command()
 @click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
 @_preset
@@ -236,6 +239,97 @@ def bounds(
         click.echo(text, nl=False)
     else:
         report.write(text, out)
+
+
+@main.command()
+@click.option("--preset", default="quick", show_default=True, help="quick, standard or paper.")
+@_file(
+    "--store", "The run store (SQLite): runs that it has are not run again.", default="runs.sqlite", show_default=True
+)
+@click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
+@_count("--workers", "Processes, each with one thread (as many as there are cores).")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
+@click.option("--address", help="The Ray cluster to use (a new local one, unless given).")
+@click.option("--time-budget", type=click.FloatRange(min=0), help="Seconds after which no run is started.")
+@_file("--json", "Write the report here, as JSON.")
+def compare(
+    preset: str,
+    store: Path,
+    device: str,
+    workers: int | None,
+    engine: str,
+    address: str | None,
+    time_budget: float | None,
+    json: Path | None,
+) -> None:
+    """Train models on random bijections, find the dimension that memorises them, and hold it against the theory.
+
+    Exit status 0 only if the comparison is complete and no claim turned out false.
+    """
+    from empirical import command
+
+    report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=_show_runs)
+    click.echo(command.text(report), nl=False)
+    if json is not None:
+        command.write(report, json)
+    sys.exit(0 if command.succeeded(report) else 1)
+
+
+def _show_runs(done: int, line: str) -> None:
+    """One line on stderr that counts the runs."""
+    click.echo(f"\r{done} runs: {line:60.60}", err=True, nl=False)
+
+
+@main.group()
+def runs() -> None:
+    """List, show, export and prune the runs of a store."""
+
+
+@runs.command("list")
+@STORE
+def list_runs(store: Path) -> None:
+    """A line a run."""
+    from empirical.listing import list_text
+    from empirical.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        click.echo(list_text(opened.summaries()))
+
+
+@runs.command()
+@click.argument("key")
+@STORE
+def show(key: str, store: Path) -> None:
+    """Everything about the run whose KEY begins so."""
+    from empirical.listing import show_text
+    from empirical.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        click.echo(show_text(opened.get(key)))
+
+
+@runs.command()
+@STORE
+@_file("--out", "The JSON file to write.", required=True)
+def export(store: Path, out: Path) -> None:
+    """Write all runs as JSON."""
+    from empirical.listing import export_json
+    from empirical.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        click.echo(f"{export_json(opened, out)} runs: {out}")
+
+
+@runs.command()
+@STORE
+@click.option("--failed", is_flag=True, help="Remove failed runs too, so that they are run again.")
+def prune(store: Path, failed: bool) -> None:
+    """Remove weights that belong to no run (and failed runs)."""
+    from empirical.store import open_store
+
+    with open_store(store) as opened:
+        pruned = opened.prune(failed=failed)
+    click.echo(f"{pruned.runs} runs and {pruned.files} files removed")
 
 
 def _checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:

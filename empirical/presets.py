@@ -85,7 +85,7 @@ def _preset(name: str, experiments: dict[str, tuple[Curve, ...]], larger: tuple[
 
 
 def _quick() -> Preset:
-    protocol: dict[str, Any] = {"steps": 1500}
+    protocol: dict[str, Any] = {"steps": 1000}
     fitted, larger = [(32, 4), (32, 8), (64, 2), (64, 4), (64, 8)], [(128, 2), (128, 4), (128, 8), (256, 2), (256, 4)]
     hops = [(32, 2, 2), (32, 2, 3), (64, 2, 1), (64, 2, 2), (64, 4, 1), (64, 4, 2)]
     experiments = {
@@ -119,14 +119,14 @@ def _standard() -> Preset:
     experiments["learned, selector width"] = _curves(narrow, width="selector")
     experiments["frozen both, selector width"] = _curves(narrow, width="selector", **FROZEN["frozen both"])
     longer = [(32, 4), (32, 8), (64, 2), (64, 4), (64, 8), (128, 2), (128, 4), (128, 8)]
-    experiments["budget"] = _curves([(64, 2), (64, 4), (128, 4)], steps=1000) + _curves(longer, steps=10_000)
+    experiments["budget"] = _curves([(64, 2), (64, 4), (128, 4)], steps=1000) + _curves(longer, steps=6000)
     switches: tuple[dict[str, Any], ...] = (
         {"attention": "learned"},
         {"residual": True},
         {"width": "selector"},
         {"width": 128},
-        {"learning_rate": 0.003},
         {"learning_rate": 0.03},
+        {"learning_rate": 0.3},
         {"weight_decay": 0.01},
         {"precision": "bfloat16"},
     )

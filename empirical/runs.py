@@ -7,7 +7,6 @@ trajectory (to the rounding of the device), so a run is known by the hash of its
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass
@@ -48,10 +47,10 @@ class RunConfig:
     readout: Readout = "learned"
     attention: Attention = "uniform"
     residual: bool = False
-    learning_rate: float = 0.01
+    learning_rate: float = 0.1
     weight_decay: float = 0.0
-    steps: int = 3000
-    check_every: int = 50
+    steps: int = 2000
+    check_every: int = 25
     precision: Precision = "float32"
     seed: int = 0
 
@@ -70,7 +69,7 @@ class RunConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, as JSON values."""
-        return dataclasses.asdict(self)
+        return dict(vars(self))
 
     @property
     def key(self) -> str:

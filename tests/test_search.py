@@ -190,7 +190,7 @@ def test_the_sweeps_are_affordable_on_two_cores() -> None:
 
 
 def test_the_price_of_a_run() -> None:
-    config = RunConfig(256, 4, 16, 64)
+    config = RunConfig(256, 4, 16, 64, steps=3000)
     assert estimated_seconds(config, CPU_CORE, memorised=False) == pytest.approx(5.0)
     assert estimated_seconds(config, CPU_CORE, memorised=True) == pytest.approx(2.0)
 
