@@ -4,7 +4,7 @@ No inclusion-exclusion, but one idea: *settle one node at a time; the others are
 settled yet is known by the set of colours that it still misses, and a state is the number of such nodes for each set
 of colours. Settling a node picks a distinct partner for each colour that it misses, among the nodes that miss that
 colour. A settled node never returns, so no edge is drawn twice and nothing else need be remembered. States that
-differ by a permutation of the colours have equally many completions, and are kept once.
+differ by a permutation of the colours have equally many completions, and are kept once as far as they are recognised.
 
     missing   {0,1,2}   {0,1}   {0,2}   ..   {}        a cubic graph with colours 0, 1, 2:
     nodes        N        0       0     ..   0         at first all N nodes miss {0,1,2}
@@ -30,8 +30,8 @@ State = tuple[int, ...]
 """state[S] nodes miss exactly the colours in the bit mask S, 0 <= S < 2^R; state[0] nodes are finished."""
 
 # The largest N for each R: seconds of work, half a minute at the slowest.
-LARGEST_GRAPH = {1: 200, 2: 200, 3: 100, 4: 24, 5: 12, 6: 10}
-LARGEST_RECTANGLE = {1: 200, 2: 100, 3: 36, 4: 12, 5: 8, 6: 7}
+LARGEST_GRAPH = {1: 200, 2: 200, 3: 100, 4: 30, 5: 16, 6: 12, 7: 10}
+LARGEST_RECTANGLE = {1: 200, 2: 100, 3: 50, 4: 14, 5: 8, 6: 7}
 LARGEST_REGULAR_GRAPH = {1: 200, 2: 200, 3: 100, 4: 50, 5: 30, 6: 20, 7: 16}
 
 
@@ -109,10 +109,9 @@ def _disjoint_matchings(entities: int, relations: int) -> int:
     if entities % 2 == 1 or relations >= entities:
         return 0
     colours = min(relations, entities - 2)
-    standard = _standard_form(colours)
     layer = Counter({_start(entities, colours): 1})
     for _ in range(entities):
-        layer = _merge(_advance(layer, _settle_node), standard)
+        layer = _advance(_merge(layer), _settle_node)
     return layer[_finished(entities, colours)]
 
 
@@ -120,10 +119,9 @@ def _rectangles(entities: int, relations: int) -> int:
     if relations > entities:
         return 0
     rows = min(relations, entities - 1)
-    standard = _standard_form(rows)
     layer = Counter({_start(entities, rows): 1})
     for _ in range(entities):
-        layer = _merge(_advance(layer, lambda symbols: _join(symbols, range(rows))), standard)
+        layer = _advance(_merge(layer), lambda symbols: _join(symbols, range(rows)))
     return layer[_finished(entities, rows)] // math.factorial(entities)
 
 
@@ -192,21 +190,29 @@ def _advance(layer: Counter[State], settle: Callable[[State], Iterable[tuple[Sta
     return following
 
 
-def _merge(layer: Counter[State], standard: Callable[[State], State]) -> Counter[State]:
-    """The ways of states that a permutation of the colours maps to each other, added up under one of them."""
+def _merge(layer: Counter[State]) -> Counter[State]:
+    """The layer with its states in standard form."""
     merged: Counter[State] = Counter()
     for state, ways in layer.items():
-        merged[standard(state)] += ways
+        merged[_standard_form(state)] += ways
     return merged
 
 
-def _standard_form(colours: int) -> Callable[[State], State]:
-    """The map from a state to the lexicographically largest of its images under the permutations of the colours."""
-    images = []
-    for order in itertools.permutations(range(colours)):
-        masks = [sum(1 << order[c] for c in range(colours) if mask >> c & 1) for mask in range(2**colours)]
-        images.append(masks)
-    return lambda state: max(tuple(state[mask] for mask in masks) for masks in images)
+def _standard_form(state: State) -> State:
+    """The state with its colours in the order of what can be said of each, whatever the others are called.
+
+    States that differ by a permutation of the colours become equal, except where that order leaves colours tied.
+    """
+    kept = [(missing, nodes) for missing, nodes in enumerate(state) if nodes]
+
+    def described(colour: int) -> list[tuple[int, int]]:
+        return sorted((missing.bit_count(), nodes) for missing, nodes in kept if missing >> colour & 1)
+
+    order = sorted(range(len(state).bit_length() - 1), key=described)
+    renamed = [0] * len(state)
+    for missing, nodes in kept:
+        renamed[sum(1 << place for place, colour in enumerate(order) if missing >> colour & 1)] = nodes
+    return tuple(renamed)
 
 
 def _changed(state: State, index: int, by: int) -> State:
