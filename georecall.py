@@ -6,7 +6,8 @@ Heavy packages are imported inside the commands, so that `georecall --help` answ
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -70,9 +71,9 @@ STORE = _file("--store", "The run store (SQLite).", default="runs.sqlite", show_
 @_preset
 @_count("--entities", "N: check at this size instead of the preset's (with --relations).")
 @_count("--relations", "R: check at this size instead of the preset's (with --entities).")
-@_count("--hops", "k, for the claims about several hops.", default=2, show_default=True)
-@_count("--bits", "b, the bits of a subject entry.", default=1, show_default=True)
-@_count("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
+@_count("--hops", "k, for the claims about several hops (2, unless given).")
+@_count("--bits", "b, the bits of a subject entry (1, unless given).")
+@_count("--stride", "j, the hops of a step of a chain, T3b (1, unless given).")
 @_seed
 @_file("--json", "Write the ledger here, as JSON.")
 @_file("--weights", "Verify this model (.safetensors), with --system.")
@@ -83,9 +84,9 @@ def verify(
     preset: str,
     entities: int | None,
     relations: int | None,
-    hops: int,
-    bits: int,
-    stride: int,
+    hops: int | None,
+    bits: int | None,
+    stride: int | None,
     seed: int,
     json: Path | None,
     weights: Path | None,
@@ -103,12 +104,12 @@ def verify(
 
     if (weights is None) != (system is None):
         raise InputError("--weights and --system go together: a model, and the facts that it should recall")
-    if (entities is None) != (relations is None):
-        raise InputError("--entities and --relations go together")
+    if (entities is None) != (relations is None) or (entities is None and (hops or bits or stride)):
+        raise InputError("a size needs both --entities and --relations (--hops, --bits and --stride go with them)")
     if weights is not None and system is not None:
         _finish(check_model(weights, system, rational=rational), json)
     elif entities is not None and relations is not None:
-        sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
+        sizes = Sizes(entities, relations, Setting(hops or 2, bits or 1, stride or 1), seed)
         _finish(_run_with_progress(checks_of_size(in_order(claims) if claims else (), sizes)), json)
     else:
         _finish(_run_with_progress(_checks_of_preset(claims, preset, seed)), json)
@@ -243,9 +244,7 @@ def bounds(
 
 @main.command()
 @click.option("--preset", default="quick", show_default=True, help="quick, standard or paper.")
-@_file(
-    "--store", "The run store (SQLite): runs that it has are not run again.", default="runs.sqlite", show_default=True
-)
+@STORE
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 @_count("--workers", "Processes, each with one thread (as many as there are cores).")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
@@ -264,20 +263,36 @@ def compare(
 ) -> None:
     """Train models on random bijections, find the dimension that memorises them, and hold it against the theory.
 
-    Exit status 0 only if the comparison is complete and no claim turned out false.
+    Runs that the store has are not run again. Exit status 0 only if the comparison is complete and no claim turned out
+    false.
     """
     from empirical import command
 
-    report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=_show_runs)
+    if json is not None and not json.parent.is_dir():  # known before the hours of training
+        raise InputError(f"cannot write {json}: there is no directory {json.parent}")
+    with _counting_runs() as show:
+        report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
     click.echo(command.text(report), nl=False)
     if json is not None:
         command.write(report, json)
     sys.exit(0 if command.succeeded(report) else 1)
 
 
-def _show_runs(done: int, line: str) -> None:
-    """One line on stderr that counts the runs."""
-    click.echo(f"\r{done} runs: {line:60.60}", err=True, nl=False)
+@contextmanager
+def _counting_runs() -> Iterator[Callable[[int, str], None]]:
+    """One line on stderr that counts the runs, and ends before anything else is said."""
+    shown = False
+
+    def show(done: int, line: str) -> None:
+        nonlocal shown
+        shown = True
+        click.echo(f"\r{done} runs: {line:60.60}", err=True, nl=False)
+
+    try:
+        yield show
+    finally:
+        if shown:
+            click.echo(err=True)
 
 
 @main.group()

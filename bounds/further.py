@@ -23,16 +23,15 @@ leaves at most R^k times Fano's term (T8). ∎
 At k = 1 it is T8. It is positive only while R^k words can hardly meet (R^{2k} << N) and ε is small; a T2c of its kind
 for any model fails, since few queries (one root's) may carry all of the errors.
 
-**The middle split.** For odd k = 2j+1, learned read-out, d = R^j·(1 + ⌈R/2⌉)·p (and at least the coordinates that
-other tokens need, at most 4) suffices, margin 2, B = 0: less than T2e's R^{j+1}·p from R = 4 on.
-*Proof.* Write the word as u r v, |u| = |v| = j. For the first ⌈R/2⌉ relations r the row e_x holds a block c(g_ur(x))
-and u_a, at the place of v, c(g_v^{-1}(a)); for the others e_x holds c(g_u(x)) and u_a, at the place of rv,
+**The middle split** (T2e's construction "split"). For odd k = 2j+1, learned read-out, d = R^j·(1 + ⌈R/2⌉)·p (and at
+least the coordinates that other tokens need, at most 4) suffices, margin 2, B = 0: less than T2e's R^{j+1}·p from R = 4
+on. *Proof.* Write the word as u r v, |u| = |v| = j. For the first ⌈R/2⌉ relations r the row e_x holds a block
+c(g_ur(x)) and u_a, at the place of v, c(g_v^{-1}(a)); for the others e_x holds c(g_u(x)) and u_a, at the place of rv,
 c(g_rv^{-1}(a)). These are R^j·(⌈R/2⌉ + 1) blocks of e_x and R^j·(1 + ⌊R/2⌋) of u_a. As in T2e a fixed MLP copies the
-one block to the one place and writes 0 elsewhere, so the logit of a is p if g_v(g_ur(x)) = a, respectively
-g_rv(g_u(x)) = a, and at most p - 2 otherwise. ∎
-T2e's lower bound is d·b >= ½R^{j+1}·log2(M/e) at B = 0, so that its constant is ½ up to 1 + 2/R and lower terms for
-odd k. For even k, R^{j+1}·(R/(R+1))·log2(M/e) from below and R^{j+1}·p from above agree as well. A tied row would hold
-both kinds of blocks, and gains nothing.
+one block to the one place and writes 0 elsewhere, so the logit of a is p if g_v(g_ur(x)) = a, respectively g_rv(g_u(x))
+= a, and at most p - 2 otherwise. ∎ T2e's lower bound is d·b >= ½R^{j+1}·log2(M/e) at B = 0, so that its constant is ½
+up to 1 + 2/R and lower terms for odd k. For even k, R^{j+1}·(R/(R+1))·log2(M/e) from below and R^{j+1}·p from above
+agree as well. A tied row would hold both kinds of blocks, and gains nothing.
 """
 
 from fractions import Fraction

@@ -189,9 +189,11 @@ def _constructions(setting: Setting) -> list[Built]:
     memory = setting.entities * setting.relations**setting.hops * length
     deep_memory = setting.entities * setting.relations * length if many else 0
     universal = Model("universal")
-    middle = Built("T2e", "untied", Model("any", "learned"), table_rows=2, digits=False)
+    middle = [Built("T2e", "untied", Model("any", "learned"), table_rows=2, digits=False)]
+    if setting.hops % 2:
+        middle.append(Built("T2e split", "split", Model("any", "learned"), table_rows=2, digits=False))
     if setting.readout == "tied":
-        middle = Built("T2e", "tied", Model("any", "tied"), digits=False)
+        middle = [Built("T2e", "tied", Model("any", "tied"), digits=False)]
     single = [
         Built("T1b", "digits", universal),
         Built("T1d", "lookup", universal),
@@ -204,7 +206,7 @@ def _constructions(setting: Setting) -> list[Built]:
         *([] if many else single),
         Built("T2", "direct", universal),
         Built("T2b", "memory", Model("any"), table_rows=0, memory=memory, digits=False),
-        middle,
+        *middle,
         Built("T3", "parabola", Model("chain")),
         *([strided] if many else []),
         Built("T4", "deep", Model("any"), memory=deep_memory, digits=False),

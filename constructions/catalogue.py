@@ -42,8 +42,15 @@ class Entry:
         if self.theorem == "T6":
             return Task(disjoint_attributes=True)
         hops = setting.hops if "hops" in self.uses else 1
+        if self.name == "split":
+            hops = odd(hops)
         stride = {"T3": 1, "T3b": min(setting.stride, hops)}.get(self.theorem, hops)
         return Task(hops, stride)
+
+
+def odd(hops: int) -> int:
+    """The number of hops, or one less if it is even: what T2e's split serves."""
+    return hops - 1 + hops % 2
 
 
 CATALOGUE: tuple[Entry, ...] = (
@@ -57,6 +64,7 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry("T2b", "memory", lambda g, s: t2b.construct(g, s.hops), ("hops",)),
     Entry("T2e", "untied", lambda g, s: t2e.construct(g, s.hops), ("hops",)),
     Entry("T2e", "tied", lambda g, s: t2e.construct(g, s.hops, tied=True), ("hops",)),
+    Entry("T2e", "split", lambda g, s: t2e.construct_split(g, odd(s.hops)), ("hops",)),
     Entry("T3", "parabola", lambda g, s: t3.construct(g, s.hops, s.bits), ("hops", "bits")),
     Entry("T3", "signs", lambda g, s: t3.construct_with_signs(g, s.hops, s.bits), ("hops", "bits")),
     Entry(

@@ -19,11 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from constructions.blocks import Family
+from constructions.blocks import Family, side_by_side
 from constructions.parts import (
     Integers,
     RelationCode,
-    code_bits,
     code_digits,
     digits,
     narrow,
@@ -44,9 +43,11 @@ def construct(system: FactSystem, hops: int, stride: int, bits: int = 1) -> Tran
     entries = subjects.shape[1]
     gates = [family.gates(_code(system), size, 2**bits) for family in families]
     b_in = np.concatenate([constant for _, constant in gates])
+    coefficients = np.concatenate([linear for linear, _ in gates], axis=2)
     W_out = sum_of_blocks(entries // size, size, entries)
     W_U, b_U = readout_by_distance(digits(np.arange(system.entities), size, bits), entries + 4)
-    return _assemble(system, task, subjects, gates, np.eye(entries, dtype=np.int8), b_in, W_out, W_U, b_U)
+    W_in = np.eye(entries, dtype=np.int8)
+    return _assemble(system, task, subjects, coefficients, W_in, b_in, W_out, W_U, b_U)
 
 
 def construct_learned(system: FactSystem, hops: int, stride: int) -> Transformer:
@@ -54,26 +55,13 @@ def construct_learned(system: FactSystem, hops: int, stride: int) -> Transformer
     margin 2.
     """
     task = Task(hops, stride)
-    size = code_bits(system.entities)
-    families = _families(system.relations, task, meet_in_the_middle=True)
-    subjects = np.concatenate([family.sign_rows(system) for family in families], axis=1)
-    answers = np.concatenate([family.answer_rows(system) for family in families], axis=1)
-    gates = [family.gates(_code(system), size, 3 * family.places) for family in families]
-    entries = subjects.shape[1]
-    units = [family.windows(size) for family in families]
-    widths = [len(b_in) for _, b_in, _ in units]
-    W_in = np.zeros((entries, sum(widths)), np.int8)
-    W_out = np.zeros((sum(widths), entries), np.int8)
-    row = unit = column = 0
-    for block_in, _, block_out in units:
-        W_in[row : row + block_in.shape[0], unit : unit + block_in.shape[1]] = block_in
-        W_out[unit : unit + block_out.shape[0], column : column + block_out.shape[1]] = block_out
-        row, unit, column = row + block_in.shape[0], unit + block_in.shape[1], column + block_out.shape[1]
-    b_in = np.concatenate([bias for _, bias, _ in units]) + np.concatenate([constant for _, constant in gates]) @ W_in
+    made = side_by_side(_families(system.relations, task, meet_in_the_middle=True), system, _code(system))
+    entries, exits = made.subjects.shape[1], made.answers.shape[1]
     W_U = np.zeros((entries + 4, system.entities), np.int8)
-    W_U[: answers.shape[1]] = answers.T
+    W_U[:exits] = made.answers.T
     b_U = np.zeros(system.entities, np.int8)
-    return _assemble(system, task, subjects, gates, W_in, b_in, W_out, W_U, b_U)
+    W_out = np.pad(made.W_out, [(0, 0), (0, entries - exits)])
+    return _assemble(system, task, made.subjects, made.coefficients, made.W_in, made.b_in, W_out, W_U, b_U)
 
 
 def _code(system: FactSystem) -> RelationCode:
@@ -95,7 +83,7 @@ def _assemble(
     system: FactSystem,
     task: Task,
     subjects: Integers,
-    gates: list[tuple[Integers, Integers]],
+    coefficients: Integers,
     W_in: Integers,
     b_in: Integers,
     W_out: Integers,
@@ -121,7 +109,6 @@ def _assemble(
     W_O = np.zeros((1 + stride, entries, dimension), np.int64)
     W_V[0, :entries] = np.eye(entries)
     W_O[0, :, :entries] = np.eye(entries)
-    coefficients = np.concatenate([linear for linear, _ in gates], axis=2)
     for slot in range(1, 1 + stride):
         W_Q[slot, place : place + 2] = [(2 * (task.first_step - (hops + 1) * stride + slot), -1), (2 * stride, 0)]
         W_K[slot, place : place + 2] = np.eye(2)

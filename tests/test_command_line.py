@@ -115,7 +115,8 @@ def test_fractional_weights_need_to_be_asked_for(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["verify", "T99"], "'T99' is no theorem; there are T1, T1b"),
-        (["verify", "T1", "--entities", "5"], "--entities and --relations go together"),
+        (["verify", "T1", "--entities", "5"], "a size needs both --entities and --relations"),
+        (["verify", "T2", "--hops", "3"], "a size needs both --entities and --relations"),
         (["verify", "T1", "--entities", "1", "--relations", "2"], "at least 2"),
         (["verify", "T1", "--entities", "0", "--relations", "2"], "0 is not in the range"),
         (["verify", "T2", "--entities", "5", "--relations", "2", "--hops", "0"], "0 is not in the range"),

@@ -65,7 +65,7 @@ def test_rows_of_one_hop_and_of_several() -> None:
     single = by_label(bound_rows([Setting(100, 3, 1, 2)]))
     several = by_label(bound_rows([Setting(100, 3, 2, 2)]))
     lower = ["universal", "any model, fixed", "honest chain", "width"]
-    assert list(single) == [*lower, "T1b", "T1d", "T1d concatenated", "T2", "T2b", "T2e", "T3", "T4"]
+    assert list(single) == [*lower, "T1b", "T1d", "T1d concatenated", "T2", "T2b", "T2e", "T2e split", "T3", "T4"]
     assert list(several) == [*lower, "T2", "T2b", "T2e", "T3", "T3b", "T4"]
     assert all(row.assumptions for row in (*single.values(), *several.values()))
     assert single["universal"].against == "T1c"
@@ -174,7 +174,7 @@ def test_the_wide_table_has_one_line_a_setting() -> None:
     assert len(table.rows) == 4
     assert table.columns[:7] == ("entities", "relations", "hops", "bits", "shared bits", "error", "universal ≥")
     assert table.rows[0][5] == "1/8"
-    assert table.columns[-6:] == ("T2", "T2b", "T2e", "T3", "T3b", "T4")
+    assert table.columns[-7:] == ("T2", "T2b", "T2e", "T2e split", "T3", "T3b", "T4")
 
 
 def test_markdown_and_latex_escape_what_they_must() -> None:

@@ -19,6 +19,7 @@ lookup_width = 2 * N ** (R - 1) - 1 + 2 * (N**R - N) / (N - 1)
 needed = c + u + 1
 middle = sympy.Max(R**h * p, needed)
 tied = sympy.Max((R**h + R**g) * p, needed)
+split_entries = R**g * (sympy.ceiling(R / 2) + m) * p
 strided = (R**j + e * R**rho) * q
 strided_learned = (R**half_j + e * R**half_rho) * p
 deep = R * p + c + u + 1
@@ -141,21 +142,25 @@ T2E = Theorem(
     (FACTS, "learned (or tied) read-out: the rows of W_U may depend on the facts too", "hardmax attention"),
     "With entries -1 and +1 in the subject table and in the read-out, d = R^⌈k/2⌉·p (at least the 4 coordinates or "
     "fewer that relation tokens need) and width 2R^k·p answer all queries in one pass with margin 2. Tied: d = "
-    "(R^⌈k/2⌉ + R^⌊k/2⌋)·p. Lower bounds, any model, d·b bits a row of the read-out, B bits elsewhere: for k = 2f+1 "
-    "and M(1 + 2(R + .. + R^f)) <= N, B + 2M·d·b >= R^{f+1}·log M!; for k = 2f+2, M = R·m and 2m(R + .. + R^{f+1}) <= "
-    "N, B + (m+M)·d·b >= R^{f+1}·log M!; tied, M·d·b in place of 2M·d·b and of (m+M)·d·b. So B = "
-    "Ω(N·R·log(N/R^{k/2})) or d·b = Ω(R^⌈k/2⌉·log(N/R^{k/2})).",
+    "(R^⌈k/2⌉ + R^⌊k/2⌋)·p. Split, for odd k: d = R^⌊k/2⌋·(⌈R/2⌉ + [R > 1])·p, the lower bound's leading term up to a "
+    "factor 1 + O(1/R). Lower bounds, any model, d·b bits a row of the read-out, B bits elsewhere: for k = 2f+1 and "
+    "M(1 + 2(R + .. + R^f)) <= N, B + 2M·d·b >= R^{f+1}·log M!; for k = 2f+2, M = R·m and 2m(R + .. + R^{f+1}) <= N, "
+    "B + (m+M)·d·b >= R^{f+1}·log M!; tied, M·d·b in place of 2M·d·b and of (m+M)·d·b. So B = Ω(N·R·log(N/R^{k/2})) "
+    "or d·b = Ω(R^⌈k/2⌉·log(N/R^{k/2})).",
     "Upper: a word is u then v with |u| = ⌈k/2⌉. e_x has blocks c(g_u(x)), the row of a has blocks c(g_v⁻¹(a)). The "
     "MLP copies block u to the place of v: the sign arrives at s = c + 3J - 3V·mismatch (J the number of v among V = "
     "R^⌊k/2⌋), and the window -ReLU(s-3j+2) + 2ReLU(s-3j+1) - 2ReLU(s-3j-1) + ReLU(s-3j-2) is c if j = J and the "
-    "mismatch is 0, and 0 otherwise. The logit of a is <c(g_v⁻¹(a)), c(g_u(x))>, p iff a = g_v(g_u(x)). Lower, odd: "
-    "fix disjoint forward trees of depth f from M roots x_i and backward trees of depth f to M answers a_i; relation "
-    "r sends the forward leaf (i, w) to the backward leaf (σ_{r,w}(i), w), the σ_{r,w} in S_M free. Each relation is "
-    "a partial injection, so it extends to a permutation. The query (x_i, w r w) has the answer a_{σ(i)}; the argmax "
-    "lies among a_1 .. a_M, so it is known from B bits, M rows of e and M rows of u; all (M!)^{R^{f+1}} tables occur. "
-    "A root has no edge into it and an answer none out of it, so x_i and a_i may be one entity. Even: m roots with "
-    "forward depth f+1, M = R·m answers with backward depth f; relation r sends the leaves (i, u_1 w) to the leaves "
-    "(σ_{r,w}(i, u_1), w). Tied: only the rows of distinct entities count.",
+    "mismatch is 0, and 0 otherwise. The logit of a is <c(g_v⁻¹(a)), c(g_u(x))>, p iff a = g_v(g_u(x)). Split: a word "
+    "is u r v with |u| = |v| = ⌊k/2⌋; for r < ⌈R/2⌉ the row of x has a block for u r and that of a one for v, for the "
+    "other r blocks for u and for r v. A word opens no block of the first family if r >= ⌈R/2⌉, and no window of the "
+    "second if r < ⌈R/2⌉, where J is negative. Lower, odd: fix disjoint forward trees of depth f from M roots x_i and "
+    "backward trees of depth f to M answers a_i; relation r sends the forward leaf (i, w) to the backward leaf "
+    "(σ_{r,w}(i), w), the σ_{r,w} in S_M free. Each relation is a partial injection, so it extends to a permutation. "
+    "The query (x_i, w r w) has the answer a_{σ(i)}; the argmax lies among a_1 .. a_M, so it is known from B bits, M "
+    "rows of e and M rows of u; all (M!)^{R^{f+1}} tables occur. A root has no edge into it and an answer none out of "
+    "it, so x_i and a_i may be one entity. Even: m roots with forward depth f+1, M = R·m answers with backward depth "
+    "f; relation r sends the leaves (i, u_1 w) to the leaves (σ_{r,w}(i, u_1), w). Tied: only the rows of distinct "
+    "entities count.",
     (
         Construction(
             "untied",
@@ -174,6 +179,22 @@ T2E = Theorem(
             2,
             universal=False,
             readout="tied",
+        ),
+        Construction(
+            "split",
+            sympy.Max(split_entries, needed),
+            2 * R**k * p,
+            single_block_parameters(
+                sympy.Max(split_entries, needed),
+                2 * R**k * p,
+                positions=k + 1,
+                heads=1 + k * m,
+                query=2,
+                value=split_entries,
+            ),
+            2,
+            universal=False,
+            readout="learned",
         ),
     ),
 )
