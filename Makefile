@@ -3,12 +3,13 @@
 
 PYTHON ?= python3
 VENV := .venv
+comma := ,
 BIN := $(VENV)/bin
 
 .PHONY: help reproduce test lint benchmark clean
 
 help:
-	@echo 'make reproduce   verify every claim and print the ledger'
+	@echo 'make reproduce   verify every claim, train the small models, and print the ledger'
 	@echo 'make test        lint, check the types and run the tests'
 	@echo 'make lint        ruff and mypy alone'
 	@echo 'make benchmark   run every benchmark, one after the other, and print its figures'
@@ -42,9 +43,9 @@ $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint co
 endef
 
 $(VENV)/base.stamp: pyproject.toml constraints.txt
-	$(call install)
+	$(call install,[empirical])
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt
-	$(call install,[dev])
+	$(call install,[dev$(comma)empirical])
 	@touch $(VENV)/base.stamp $@

@@ -3,65 +3,93 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bounds.layout import Table, render
-from empirical.compare import TRAINER, Report, write
+from empirical.compare import TRAINER, UNFINISHED, Report, rows, write
 from empirical.compare import compare as run_comparison
 from empirical.comparison import Comparison
 from empirical.local_pool import LocalPool
+from empirical.middle import Outcome, described
 from empirical.presets import preset as find_preset
 from empirical.runs import RunResult
+from empirical.search import FOUND
 from empirical.store import open_store
 from theory.errors import InputError
 
-__all__ = ["compare", "succeeded", "text", "write"]
+if TYPE_CHECKING:
+    from empirical.ray_engine import RayPool
+
+__all__ = ["can_train", "compare", "rows", "succeeded", "text", "write"]
+
+WITHOUT_TORCH = "training needs PyTorch: pip install 'geometric-recall[empirical]'"
+
+
+def can_train() -> bool:
+    """True iff PyTorch is installed."""
+    return importlib.util.find_spec("torch") is not None
 
 
 def compare(
     preset: str,
     store: Path,
-    device: str,
-    workers: int | None,
-    engine: str,
-    address: str | None,
-    time_budget: float | None,
+    device: str = "cpu",
+    workers: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    time_budget: float | None = None,
+    *,
     progress: Callable[[int, str], object],
 ) -> Report:
     """Run the comparison of a preset on the engine named. InputError without PyTorch, or for an unknown preset or
     device."""
     chosen = find_preset(preset)
-    if importlib.util.find_spec("torch") is None:
-        raise InputError("training needs PyTorch: pip install 'geometric-recall[empirical]'")
+    if not can_train():
+        raise InputError(WITHOUT_TORCH)
 
     def tell(done: int, result: RunResult) -> None:
         progress(done, f"N = {result.config.entities}, d = {result.config.dimension}: {result.status}")
 
-    with open_store(store) as opened:
-        if engine == "local":
-            if address is not None:
-                raise InputError("--address is for the ray engine; leave it out, or choose --engine ray")
-            with LocalPool(TRAINER, workers=workers, device=device) as pool:
-                return run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
-        from empirical.ray_engine import RayPool
+    # The pool first: what it refuses must not leave an empty store behind.
+    with _pool(engine, address, workers, device) as pool, open_store(store) as opened:
+        return run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
 
-        with RayPool(TRAINER, address=address, device=device) as cluster:
-            return run_comparison(chosen, opened, cluster, time_budget=time_budget, progress=tell)
+
+def _pool(engine: str, address: str | None, workers: int | None, device: str) -> LocalPool | RayPool:
+    """The engine named, with its own options and no other's."""
+    if engine == "local":
+        if address is not None:
+            raise InputError("--address is for the ray engine; leave it out, or choose --engine ray")
+        return LocalPool(TRAINER, workers=workers, device=device)
+    if workers is not None:
+        raise InputError("--workers is for the local engine: a Ray cluster says itself how many cores it has")
+    from empirical.ray_engine import RayPool
+
+    return RayPool(TRAINER, address=address, device=device)
 
 
 def succeeded(report: Report) -> bool:
-    """True iff the searches are complete and no claim is "not supported"."""
-    return report.complete and all(verdict.status != "not supported" for verdict in report.verdicts)
+    """True iff the searches are complete, some run did not fail, and no claim is "not supported"."""
+    return (
+        report.complete
+        and report.failed < report.runs
+        and all(verdict.status != "not supported" for verdict in report.verdicts)
+    )
 
 
 def text(report: Report) -> str:
-    """The thresholds beside the theory, and the verdicts, for a terminal."""
+    """The thresholds beside the theory, why a search ended without one, and the verdicts, for a terminal."""
     parts = [render(_thresholds(report, accuracy), "table") for accuracy in (0.99, 1.0)]
+    if hindered := [f"{name}: {why}\n" for name, why in report.stopped if why not in (FOUND, UNFINISHED)]:
+        parts.append("".join(hindered))
     for verdict in report.verdicts:
         numbers = ", ".join(f"{name} = {value:.3g}" for name, value in verdict.numbers)
         reason = f" ({verdict.reason})" if verdict.reason else ""
         parts.append(f"{verdict.claim}: {verdict.statement}: {verdict.status}{reason}\n    {numbers}\n")
+    if report.middle:
+        parts.append(render(_middle(report.middle), "table"))
     passed, checked = report.exact
     state = "complete" if report.complete else "not complete: the same command goes on"
     parts.append(
@@ -76,6 +104,31 @@ def _thresholds(report: Report, accuracy: float) -> Table:
     chosen = [each for each in report.thresholds if each.accuracy == accuracy]
     notes = ("d*: half of the seeds memorise. Lower bound and T1b or T2: at that many bits a coordinate, rounded up.",)
     return Table(f"Thresholds at accuracy {accuracy}", heads, tuple(_line(each) for each in chosen), notes)
+
+
+def _middle(outcomes: Sequence[Outcome]) -> Table:
+    heads = ("N", "R", "k", "d", "width", "rate", "start", "before", "lowest", "after", "perfect", "interval", "moved")
+    notes = (
+        "Before, lowest, after: mean accuracy at the start, at its lowest along the way, and at the end. Perfect: how",
+        "many runs end with every query right. Moved: mean relative distance from T2e's weights, before and after.",
+    )
+    lines: list[tuple[str | int | None, ...]] = []
+    for each in outcomes:
+        accuracies = [_figure(value, ".3f") for value in (each.accuracy_before, each.lowest, each.accuracy_after)]
+        lines.append(
+            (
+                *(each.entities, each.relations, each.hops, each.dimension, each.width),
+                *(f"{each.learning_rate:g}", described(each.noise), *accuracies),
+                f"{each.perfect} of {each.runs - each.failed}",
+                f"{each.low:.2f} .. {each.high:.2f}",
+                f"{_figure(each.distance_before, '.2f')} .. {_figure(each.distance_after, '.2f')}",
+            )
+        )
+    return Table("Training started at T2e, exact and moved by noise", heads, tuple(lines), notes)
+
+
+def _figure(value: float | None, layout: str) -> str:
+    return "" if value is None else format(value, layout)
 
 
 def _line(found: Comparison) -> tuple[str | int | None, ...]:

@@ -21,6 +21,9 @@ from empirical.capacity_fit import Residual
 from empirical.comparison import Comparison, beside_theory
 from empirical.engine import Pool, run_on
 from empirical.laws import measure
+from empirical.middle import Outcome
+from empirical.middle import middle as train_from_middle
+from empirical.middle import rows as middle_rows
 from empirical.presets import Preset
 from empirical.provenance import provenance
 from empirical.runs import MEMORISED_AT, RunConfig, RunResult
@@ -31,6 +34,7 @@ from theory.files import write_atomically
 from theory.ledger import Row, Status
 
 TRAINER = "empirical.compare:train_and_check"
+UNFINISHED = "not finished"
 
 Progress = Callable[[int, RunResult], None]
 
@@ -40,7 +44,8 @@ class Report:
     """What a comparison found. `complete` is False when the time was over before the searches had stopped.
 
     `thresholds` are at accuracy 0.99 and at 1.0; `stopped` says of each curve why its search ended; `exact` counts the
-    runs that memorised and pass the exact check, of those that were put to it.
+    runs that memorised and pass the exact check, of those that were put to it. `middle` is what training from T2e came
+    to, for presets that ask for it; `runs` does not count it.
     """
 
     preset: str
@@ -52,6 +57,7 @@ class Report:
     thresholds: tuple[Comparison, ...]
     verdicts: tuple[Verdict, ...]
     residuals: tuple[tuple[str, Residual], ...]
+    middle: tuple[Outcome, ...] = ()
 
     def as_json(self) -> str:
         """The report as JSON, with the versions that made it."""
@@ -66,6 +72,7 @@ class Report:
             "thresholds": [each.as_json() for each in self.thresholds],
             "verdicts": [each.as_json() for each in self.verdicts],
             "capacity_law": [{"group": group, **row.as_json()} for group, row in self.residuals],
+            "middle": [each.as_json() for each in self.middle],
         }
         return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -91,7 +98,11 @@ def compare(
     time_budget: float | None = None,
     progress: Progress = lambda done, result: None,
 ) -> Report:
-    """Run the searches of a preset to their end, or until `time_budget` seconds are over, and judge what is known."""
+    """Run the searches of a preset to their end, or until `time_budget` seconds are over, and judge what is known.
+
+    Training from T2e comes last, in this process: it is short, and no threshold depends on it, so it is not stored, and
+    is not begun once the time is over.
+    """
     deadline = None if time_budget is None else monotonic() + time_budget
     known = {stored.result.config: stored.result for stored in store.all_runs()}
     while batch := preset.plan.next_batch(known.values()):
@@ -100,7 +111,13 @@ def compare(
         known |= {result.config: result for result in sweep.results}
         if sweep.missing:
             break
-    return judge(preset, preset.plan.traces(known.values()))
+    report = judge(preset, preset.plan.traces(known.values()))
+    if not report.complete or not preset.middle_sizes:
+        return report
+    if deadline is not None and monotonic() > deadline:
+        return dataclasses.replace(report, complete=False)
+    found = train_from_middle(preset.middle_sizes, progress=lambda done, run: progress(len(known) + done, run))
+    return dataclasses.replace(report, middle=found)
 
 
 def _count_on(progress: Progress, before: int, done: int, total: int, result: RunResult) -> None:
@@ -127,7 +144,7 @@ def judge(preset: Preset, traces: Sequence[Trace]) -> Report:
         runs=len(runs),
         failed=sum(run.status == "failed" for run in runs.values()),
         exact=(sum(checked), len(checked)),
-        stopped=tuple((trace.curve.name, trace.stopped or "not finished") for trace in traces),
+        stopped=tuple((trace.curve.name, trace.stopped or UNFINISHED) for trace in traces),
         thresholds=tuple(thresholds),
         verdicts=verdicts if complete else (),
         residuals=residuals if complete else (),
@@ -135,7 +152,7 @@ def judge(preset: Preset, traces: Sequence[Trace]) -> Report:
 
 
 def rows(report: Report) -> list[Row]:
-    """The verdicts as rows of the ledger, at the rung `measured`."""
+    """The verdicts, and whether T2e is stable under training, as rows of the ledger, at the rung `measured`."""
     status: dict[str, Status] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
     found = []
     for verdict in report.verdicts:
@@ -143,7 +160,7 @@ def rows(report: Report) -> list[Row]:
         coverage = f"{verdict.statement}: {verdict.status} ({numbers}; {verdict.curves} curves)"
         name = f"preset {report.preset}"
         found.append(Row(verdict.claim, name, "measured", status[verdict.status], coverage, detail=verdict.reason))
-    return found
+    return found + middle_rows(report.middle)
 
 
 def write(report: Report, path: Path) -> None:

@@ -13,7 +13,7 @@ Experiments: `capacity` (E1: both tables learned), `frozen subjects`, `frozen re
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -38,13 +38,17 @@ HOPS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """Curves by experiment (a curve may serve several), E8's fitted and held-out ones, and the search with all."""
+    """Curves by experiment (a curve may serve several), E8's fitted and held-out ones, and the search with all.
+
+    `middle_sizes` are the (N, R, k) at which training begins at T2e once the searches are over (`empirical.middle`).
+    """
 
     name: str
     experiments: tuple[tuple[str, tuple[Curve, ...]], ...]
     law_fitted: tuple[Curve, ...]
     law_held_out: tuple[tuple[str, tuple[Curve, ...]], ...]
     plan: Plan
+    middle_sizes: tuple[tuple[int, int, int], ...] = ()
 
     def curves(self, experiment: str) -> tuple[Curve, ...]:
         """The curves of one experiment. InputError, listing them, for an unknown one."""
@@ -131,7 +135,8 @@ def _standard() -> Preset:
         {"precision": "bfloat16"},
     )
     experiments["switches"] = tuple(curve(128, 4, **switch) for switch in switches)
-    return _preset("standard", experiments, _curves(larger), seeds=5, budget=40, largest_dimension=256)
+    found = _preset("standard", experiments, _curves(larger), seeds=5, budget=40, largest_dimension=256)
+    return replace(found, middle_sizes=((32, 2, 2), (32, 3, 2), (32, 2, 3)))
 
 
 def _paper() -> Preset:

@@ -88,10 +88,10 @@ class Store:
     """
 
     def __init__(self, path: Path, read_only: bool, patience: float) -> None:
+        self._connection = open_database(path, read_only, patience)  # first: a path like "." or "/" names no file
         self.path = path
         self.weights_directory = path.with_name(path.name + ".weights")
         self._read_only = read_only
-        self._connection = open_database(path, read_only, patience)
 
     def __enter__(self) -> Store:
         return self
