@@ -53,13 +53,12 @@ def certify_reading(transformer: Transformer, task: Task) -> Reading:
     heads = transformer.blocks[0].heads
     if transformer.attention == "uniform":
         return Reading(np.full((task.steps, heads), -1), Fraction(0))
-    columns, leak = [], Fraction(0)
+    sources, leak = np.empty((task.steps, heads), np.int64), Fraction(0)
     for head in range(heads):
-        source, gaps = _read_by_head(transformer, task, head)
-        columns.append(source)
+        sources[:, head], gaps = _read_by_head(transformer, task, head)
         if transformer.attention == "softmax":
             leak = max(leak, _leak(gaps, transformer.beta or 0.0))
-    return Reading(np.stack(columns, axis=1), leak)
+    return Reading(sources, leak)
 
 
 def _read_by_head(transformer: Transformer, task: Task, head: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

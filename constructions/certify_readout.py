@@ -70,7 +70,7 @@ class Readout:
         `noise` bounds the error of each coordinate of the outputs. Raises Refused when neither argument applies, or
         the numbers do not fit 64 bits.
         """
-        if self.largest_code @ magnitude(outputs) + np.abs(self.bias).max() >= LARGEST:
+        if self.largest_code @ magnitude(outputs) + self.largest_bias >= LARGEST:
             raise Refused("the logits are too large to be certified in 64-bit integers")
         bounds = []
         if self.groups is not None:
@@ -85,6 +85,11 @@ class Readout:
     def largest_code(self) -> NDArray[np.float64]:
         """The largest absolute value in each coordinate, shape [coordinates]."""
         return magnitude(self.codes)
+
+    @cached_property
+    def largest_bias(self) -> float:
+        """The largest absolute value of a bias."""
+        return float(np.abs(self.bias).max())
 
     @cached_property
     def distinct(self) -> bool:

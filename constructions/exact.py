@@ -37,7 +37,7 @@ SPARSE_BELOW = 0.1
 def require_integers(transformer: Transformer) -> None:
     """InputError, naming the first tensor and entry, unless every weight is an integer."""
     for name, array in transformer.tensors():
-        if np.issubdtype(array.dtype, np.floating):
+        if array.dtype.kind == "f":
             fractional = np.argwhere(array != np.rint(array))
             if len(fractional):
                 place = [int(i) for i in fractional[0]]
@@ -52,7 +52,7 @@ def numerators(*arrays: Array) -> tuple[list[Array], int]:
 
     Raises InputError for floats that float64 does not hold (extended precision).
     """
-    bits = max((_fraction_bits(array) for array in arrays if np.issubdtype(array.dtype, np.floating)), default=0)
+    bits = max((_fraction_bits(array) for array in arrays if array.dtype.kind == "f"), default=0)
     return [_integers(array, bits) for array in arrays], 2**bits
 
 
@@ -69,7 +69,7 @@ def _fraction_bits(array: Array) -> int:
 
 def _integers(array: Array, bits: int) -> Array:
     """array·2^bits, which is known to be integer, in an integer type that holds it."""
-    if not np.issubdtype(array.dtype, np.floating):
+    if array.dtype.kind != "f":
         return array if bits == 0 else array.astype(object) * 2**bits
     wide = array.astype(np.float64)
     if np.frexp(wide)[1].max(initial=0) + bits <= 62:
@@ -110,6 +110,13 @@ def type_for(bound: Any) -> Any:
     return np.int64 if bound < 2**62 else object
 
 
+def converted(values: Array, kind: Any) -> Array:
+    """The same integers in a type that holds them; to Python's integers, and not its floats, for `object`."""
+    if kind is object and values.dtype.kind == "f":
+        values = values.astype(np.int64)
+    return values.astype(kind, copy=False)
+
+
 class Product:
     """X -> (W^T X + bias)·scale as an exact integer operation, for W [inputs, outputs] and bias [outputs].
 
@@ -146,12 +153,13 @@ class Product:
         denominator.
         """
         used = values if len(self._rows) == self.inputs else values[self._rows]
-        bound = (self._absolute @ magnitude(used)).max() if used.size and self._compact.size else 0
+        # Factors count as 1 at least, here and below, for the type must hold the other factor too.
+        bound = (self._absolute @ np.maximum(magnitude(used), 1)).max() if used.size and self._compact.size else 0
         if self.bias is not None and self.outputs:
             largest = denominator * max(int(self.bias.max()), -int(self.bias.min()))
             bound += rounded(np.array([largest], dtype=object))[0]
         kind = type_for(bound)
-        part = self._matrix(kind) @ used.astype(kind, copy=False)
+        part = self._matrix(kind) @ converted(used, kind)
         if len(self._columns) == self.outputs:
             result = np.asarray(part)
         else:
@@ -165,7 +173,7 @@ class Product:
 def add(left: Array, right: Array) -> Array:
     """The exact sum of two integer arrays of any types."""
     kind = type_for(int(np.max(magnitude(left), initial=0)) + int(np.max(magnitude(right), initial=0)))
-    return np.asarray(left.astype(kind, copy=False) + right.astype(kind, copy=False))
+    return np.asarray(converted(left, kind) + converted(right, kind))
 
 
 def scaled(values: Array, factor: int) -> Array:
@@ -173,7 +181,7 @@ def scaled(values: Array, factor: int) -> Array:
     if factor == 1:
         return values
     kind = type_for(max(1, int(np.max(magnitude(values), initial=0))) * factor)
-    return values.astype(kind, copy=False) * kind(factor) if kind is not object else values.astype(object) * factor
+    return np.asarray(converted(values, kind) * (factor if kind is object else kind(factor)))
 
 
 @dataclass(frozen=True)
@@ -309,13 +317,14 @@ class ExactModel:
 
 def _inner(query: Array, key: Array) -> Array:
     """Exact inner products of queries and keys, column by column."""
-    bound = sum(int(q) * int(k) for q, k in zip(magnitude(query), magnitude(key), strict=True))
+    pairs = zip(np.maximum(magnitude(query), 1), np.maximum(magnitude(key), 1), strict=True)
+    bound = sum(int(q) * int(k) for q, k in pairs)
     kind = type_for(bound)
     kind = np.float64 if kind is np.float32 else kind
-    return np.asarray((query.astype(kind, copy=False) * key.astype(kind, copy=False)).sum(axis=0))
+    return np.asarray((converted(query, kind) * converted(key, kind)).sum(axis=0))
 
 
 def _weighted(values: Array, weights: Array) -> Array:
     """values times small non-negative integer weights, column by column, exactly."""
     kind = type_for(int(np.max(magnitude(values), initial=0)) * int(weights.max()))
-    return np.asarray(values.astype(kind, copy=False) * weights.astype(kind))
+    return np.asarray(converted(values, kind) * weights.astype(kind))

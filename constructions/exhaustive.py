@@ -169,4 +169,4 @@ def margins_of(logits: Integers, answers: Integers) -> Integers:
 
 def _lowest(kind: np.dtype[Any]) -> Any:
     """A value below every logit, whose difference from one does not overflow."""
-    return -(2**62) if np.issubdtype(kind, np.integer) else -np.inf
+    return -(2**62) if kind.kind in "iu" else -np.inf

@@ -15,7 +15,7 @@ import hypothesis
 from hypothesis.errors import NoSuchExample
 
 from constructions.exhaustive import Verdict, check_every_query
-from theory import FactSystem, Task, Transformer, all_systems, relabelling_classes
+from theory import FactSystem, InputError, Task, Transformer, all_systems, relabelling_classes
 from theory.strategies import fact_systems
 
 Construction = Callable[[FactSystem], Transformer]
@@ -24,7 +24,7 @@ Construction = Callable[[FactSystem], Transformer]
 def check_systems(
     construct: Construction, systems: Iterable[FactSystem], task: Task, claimed_margin: int = 0
 ) -> Verdict:
-    """Every query of every system given; stops at the first counterexample."""
+    """Every query of every system given; stops at the first counterexample. InputError when none is given."""
     queries = count = 0
     least = None
     for system in systems:
@@ -34,7 +34,7 @@ def check_systems(
         if not verdict.holds:
             return Verdict(queries, least, verdict.counterexample, count)
     if least is None:
-        raise ValueError("no system was given")
+        raise InputError("there is no system to check")
     return Verdict(queries, least, None, count)
 
 

@@ -3,7 +3,7 @@ no errors.
 
 Nothing but the entity rows of W_E depends on the facts. So the weights built for a system g, with the entity rows of
 those built for another system g', are those built for g', and answer every query of g'. That the rest does not depend
-on the facts is itself checked, tensor by tensor; T2b, T2e and T4 fail it, as they must.
+on the facts is itself checked, tensor by tensor; T2b always fails it, T2e and T4 for k >= 2, as they must.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What every test shares: how hypothesis searches, and that tests of a GPU skip themselves where there is none."""
+"""What every test shares: how hypothesis searches, that tests of a GPU skip themselves where there is none, and the
+line that says how many injected faults were caught.
+"""
 
 import importlib.util
 import os
@@ -26,3 +28,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if reason is not None:
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The fractions of `test_fault_injection`, summed over its tests."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, [])]
+    counts = [value for report in reports for name, value in report.user_properties if name == "faults"]
+    if counts:
+        faults, harmful, found, certifiable, refused = (sum(column) for column in zip(*counts, strict=True))
+        terminalreporter.write_line(
+            f"fault injection: of {faults} single-entry faults {harmful} did harm; checking every query caught "
+            f"{found / harmful:.6g} of them, the certificate {refused / certifiable:.6g} of {certifiable}"
+        )

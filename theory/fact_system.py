@@ -99,7 +99,7 @@ class FactSystem:
         InputError unless names, shape [N], is a permutation of 0..N-1.
         """
         new = np.asarray(names)
-        integers = np.issubdtype(new.dtype, np.integer)
+        integers = new.dtype.kind in "iu"
         if not integers or new.shape != (self.entities,) or (np.sort(new) != np.arange(self.entities)).any():
             raise InputError(f"names must hold each of the entities 0..{self.entities - 1} once")
         return FactSystem(new[self.answers[:, np.argsort(new)]])
@@ -152,7 +152,7 @@ def _validated_answers(answers: object) -> NDArray[np.int64]:
         raise InputError(f"answers has shape {list(array.shape)}; it must be [relations >= 1, entities >= 2]")
     if array.shape[1] < 2:
         raise InputError(f"a fact system needs at least 2 entities, not {array.shape[1]}")
-    if not np.issubdtype(array.dtype, np.integer):
+    if array.dtype.kind not in "iu":
         raise InputError(f"answers holds {array.dtype} values; they must be integers (entity numbers)")
     entities = array.shape[1]
     for relation, row in enumerate(array):

@@ -38,9 +38,9 @@ Quantity = Literal["dimension", "width", "parameters"]
 class Construction:
     """What one explicit construction of a theorem costs, for every valid (N, R, k, b, j).
 
-    `margin` is the margin that it claims: every query's is at least that (0: positive). `width` is exact unless
-    `width_is_bound`. `universal`: nothing but the subject table depends on the facts. `readout` is fixed, learned or
-    tied.
+    `margin` is the margin that it claims: every query's is at least that (0: positive). `width` and `parameters` are
+    exact unless `width_is_bound`. `universal`: nothing but the subject table depends on the facts. `readout` is fixed,
+    learned or tied.
     """
 
     name: str

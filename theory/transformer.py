@@ -38,13 +38,13 @@ def _read_only(name: str, value: object, axes: str, known: dict[str, int]) -> Ar
         array = np.asarray(value).view()
     except ValueError:
         raise InputError(f"{name} has rows of different lengths; it must be an array [{', '.join(names)}]") from None
-    if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):
+    if array.dtype.kind not in "iuf":
         raise InputError(f"{name} holds {array.dtype} values; weights are integers or floats")
     sizes = dict(zip(names, array.shape, strict=False))
     if array.ndim != len(names) or any(known.get(axis, size) != size for axis, size in sizes.items()):
         expected = ", ".join(f"{axis} = {known[axis]}" if axis in known else axis for axis in names)
         raise InputError(f"{name} has shape {list(array.shape)}; it must be [{expected}]")
-    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise InputError(f"{name}{place} is {array[tuple(place)]}; weights must be finite")
     known.update(sizes)
