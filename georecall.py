@@ -6,8 +6,7 @@ Heavy packages are imported inside the commands, so that `georecall --help` answ
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -100,6 +99,7 @@ def verify(
     from constructions.catalogue import Setting
     from constructions.checks import Sizes, check_model
     from constructions.suite import checks_of_size
+    from theory.ledger import run_all_checks
     from theory.registry import in_order
 
     if (weights is None) != (system is None):
@@ -110,9 +110,9 @@ def verify(
         _finish(check_model(weights, system, rational=rational), json)
     elif entities is not None and relations is not None:
         sizes = Sizes(entities, relations, Setting(hops or 2, bits or 1, stride or 1), seed)
-        _finish(_run_with_progress(checks_of_size(in_order(claims) if claims else (), sizes)), json)
+        _finish(run_all_checks(checks_of_size(in_order(claims) if claims else (), sizes)), json)
     else:
-        _finish(_run_with_progress(_checks_of_preset(claims, preset, seed)), json)
+        _finish(run_all_checks(_checks_of_preset(claims, preset, seed)), json)
 
 
 @main.command()
@@ -165,10 +165,11 @@ def reproduce(preset: str, store: Path, json: Path | None) -> None:
     Exit status 0 only if every claim holds; what is measured is reported and decides nothing.
     """
     from empirical import command
+    from theory.ledger import run_all_checks
 
-    rows = _run_with_progress(_checks_of_preset((), preset, seed=0))
+    rows = run_all_checks(_checks_of_preset((), preset, seed=0))
     if command.can_train():
-        with _counting_runs() as show:
+        with command.counting_runs() as show:
             report = command.compare("quick", store, progress=show)
         click.echo(command.text(report), nl=False)
         rows += command.rows(report)
@@ -282,29 +283,12 @@ def compare(
 
     if json is not None and not json.parent.is_dir():  # known before the hours of training
         raise InputError(f"cannot write {json}: there is no directory {json.parent}")
-    with _counting_runs() as show:
+    with command.counting_runs() as show:
         report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
     click.echo(command.text(report), nl=False)
     if json is not None:
         command.write(report, json)
     sys.exit(0 if command.succeeded(report) else 1)
-
-
-@contextmanager
-def _counting_runs() -> Iterator[Callable[[int, str], None]]:
-    """One line on stderr that counts the runs, and ends before anything else is said."""
-    shown = False
-
-    def show(done: int, line: str) -> None:
-        nonlocal shown
-        shown = True
-        click.echo(f"\r{done} runs: {line:60.60}", err=True, nl=False)
-
-    try:
-        yield show
-    finally:
-        if shown:
-            click.echo(err=True)
 
 
 @main.group()
@@ -372,24 +356,6 @@ def _checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[C
         planned += bounds.checks.checks_of_preset([claim], preset)
         planned += theory.lemmas.checks_of_claims([claim])
     return planned
-
-
-def _run_with_progress(planned: list[Check]) -> list[Row]:
-    """Run checks with a progress bar on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from theory.ledger import run_check
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("", total=len(planned))
-        rows = []
-        for check in planned:
-            progress.update(bar, description=check.label)
-            rows.append(run_check(check))
-            progress.advance(bar)
-        return rows
 
 
 def _finish(rows: list[Row], json: Path | None) -> None:

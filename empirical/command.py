@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ from theory.errors import InputError
 if TYPE_CHECKING:
     from empirical.ray_engine import RayPool
 
-__all__ = ["can_train", "compare", "rows", "succeeded", "text", "write"]
+__all__ = ["can_train", "compare", "counting_runs", "rows", "succeeded", "text", "write"]
 
 WITHOUT_TORCH = "training needs PyTorch: pip install 'geometric-recall[empirical]'"
 
@@ -30,6 +32,23 @@ WITHOUT_TORCH = "training needs PyTorch: pip install 'geometric-recall[empirical
 def can_train() -> bool:
     """True iff PyTorch is installed."""
     return importlib.util.find_spec("torch") is not None
+
+
+@contextmanager
+def counting_runs() -> Iterator[Callable[[int, str], None]]:
+    """One line on stderr that counts the runs, and ends before anything else is said."""
+    shown = False
+
+    def show(done: int, line: str) -> None:
+        nonlocal shown
+        shown = True
+        print(f"\r{done} runs: {line:60.60}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if shown:
+            print(file=sys.stderr)
 
 
 def compare(

@@ -121,6 +121,22 @@ def run_check(check: Check) -> Row:
     return replace(row, seconds=time.perf_counter() - start)
 
 
+def run_all_checks(checks: Sequence[Check]) -> list[Row]:
+    """Run the checks in order, with a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    rows = []
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task("", total=len(checks))
+        for check in checks:
+            progress.update(bar, description=check.label)
+            rows.append(run_check(check))
+            progress.advance(bar)
+    return rows
+
+
 def to_json(rows: Sequence[Row]) -> str:
     """The rows as a JSON list of objects."""
     return json.dumps([row.as_json() for row in rows], indent=1, ensure_ascii=False)
