@@ -103,7 +103,7 @@ def _quick() -> Preset:
 
 def _standard() -> Preset:
     fitted = [*product((32, 64), (2, 4)), (32, 8), (128, 4), (128, 8), (256, 2)]
-    larger = [(64, 8), (128, 2), (256, 4), (256, 8), (512, 2), (512, 4), (1024, 2)]
+    larger = [(64, 8), (128, 2), (256, 4), (256, 8), (512, 2), (1024, 2)]
     hops = [
         (64, 2, 1),
         (64, 2, 2),
@@ -122,7 +122,7 @@ def _standard() -> Preset:
     narrow = [*product((64, 128, 256), (2, 4))]
     experiments["learned, selector width"] = _curves(narrow, width="selector")
     experiments["frozen both, selector width"] = _curves(narrow, width="selector", **FROZEN["frozen both"])
-    longer = [(32, 4), (32, 8), (64, 2), (64, 4), (64, 8), (128, 2), (128, 4), (128, 8)]
+    longer = [(32, 4), (32, 8), (64, 2), (64, 4), (128, 2), (128, 4)]
     experiments["budget"] = _curves([(64, 2), (64, 4), (128, 4)], steps=1000) + _curves(longer, steps=6000)
     switches: tuple[dict[str, Any], ...] = (
         {"attention": "learned"},

@@ -37,6 +37,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if counts:
         faults, harmful, found, certifiable, refused = (sum(column) for column in zip(*counts, strict=True))
         terminalreporter.write_line(
-            f"fault injection: of {faults} single-entry faults {harmful} did harm; checking every query caught "
-            f"{found / harmful:.6g} of them, the certificate {refused / certifiable:.6g} of {certifiable}"
+            f"fault injection: of {faults} single-entry faults {harmful} did harm; checking every query caught {found} "
+            f"of these (a fraction of {found / harmful:.6g}), the certificate refused {refused} of the {certifiable} "
+            f"that it covers ({refused / certifiable:.6g})"
         )
