@@ -4,7 +4,7 @@ T2c, T9   the proof's families, counted: as many systems, and as few with the sa
 T2e       the proof's families, built, every query followed: all tables of answers occur
 T2d       T_k by listing all systems, against the formula and the statement of when it is exact
 T8        the best error rate of every code, against the bound at it
-T1c       T1b meets it with no gap for N = 2^p and b | p
+T1c       T1b meets it with no gap for N = 2^p and b | p; as many relabelling classes as Burnside counts
 T1e, T3c  rest on T_k and on T2c's and T2e's counts: here, that they are the same numbers, and the width of T1 and T2
 """
 
@@ -16,6 +16,7 @@ from itertools import product
 from bounds.answer_vectors import answer_vectors
 from bounds.brute_force import brute_force
 from bounds.chains import honest_chain
+from bounds.counting import relabelled
 from bounds.dichotomy import fixed_readout
 from bounds.enclosure import log2, sign
 from bounds.families import Evidence, check_families
@@ -24,6 +25,7 @@ from bounds.guessing import GuessingEvidence, check_guessing
 from bounds.information import universal_single_hop, universal_with_errors
 from bounds.learned_families import LearnedEvidence, check_learned_families
 from bounds.universal import universal_hops, universal_width
+from theory import relabelling_classes
 from theory.errors import InputError
 from theory.ledger import Check, Row
 from theory.registry import evaluate
@@ -44,7 +46,7 @@ def checks_of_preset(claims: Sequence[str], preset: str) -> list[Check]:
     if preset not in SYSTEMS:
         raise InputError(f"unknown preset {preset!r}; it must be {' or '.join(SYSTEMS)}")
     runs: dict[str, list[tuple[str, Callable[[], Row]]]] = {
-        "T1c": [("no gap", _no_gap)],
+        "T1c": [("no gap", _no_gap), ("classes", _classes)],
         "T1e": [("width", _width)],
         "T2c": [("families", partial(_counted, "T2c", preset))],
         "T2d": [("answer vectors", _answer_vectors)],
@@ -110,6 +112,17 @@ def _no_gap() -> Row:
         if least != evaluate("T1b", "dimension", **size, bits=b):
             failures.append(f"p = {p}, b = {b}, R = {r}: T1b has more than the least dimension, {least}")
     return _row("T1c", "no gap", failures, f"T1b's dimension is the least for N = 2^p and b | p, at {len(grid)} sizes")
+
+
+def _classes() -> Row:
+    sizes = [(2, 1), (2, 4), (3, 2), (3, 3), (4, 2), (4, 3), (5, 2), (6, 2)]
+    failures = []
+    for n, r in sizes:
+        listed, counted = sum(1 for _ in relabelling_classes(n, r)), relabelled(n, r)
+        if listed != counted:
+            failures.append(f"N = {n}, R = {r}: {listed} classes are listed, but Burnside's lemma counts {counted}")
+    coverage = f"the classes that are checked one by one are as many as Burnside's lemma counts, at {len(sizes)} sizes"
+    return _row("T1c", "classes", failures, coverage)
 
 
 def _answer_vectors() -> Row:

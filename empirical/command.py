@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,8 @@ def compare(
 
     # The pool first: what it refuses must not leave an empty store behind.
     with _pool(engine, address, workers, device) as pool, open_store(store) as opened:
-        return run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
+        found = run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
+    return replace(found, device=device)
 
 
 def _pool(engine: str, address: str | None, workers: int | None, device: str) -> LocalPool | RayPool:

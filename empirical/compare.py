@@ -35,6 +35,7 @@ from theory.ledger import Row, Status
 
 TRAINER = "empirical.compare:train_and_check"
 UNFINISHED = "not finished"
+DETAIL = {"supported": "", "not supported": "the numbers speak against it", "undecided": "the intervals do not decide"}
 
 Progress = Callable[[int, RunResult], None]
 
@@ -58,6 +59,7 @@ class Report:
     verdicts: tuple[Verdict, ...]
     residuals: tuple[tuple[str, Residual], ...]
     middle: tuple[Outcome, ...] = ()
+    device: str = "cpu"
 
     def as_json(self) -> str:
         """The report as JSON, with the versions that made it."""
@@ -67,7 +69,7 @@ class Report:
             "runs": self.runs,
             "failed": self.failed,
             "exact": {"checked": self.exact[1], "passed": self.exact[0]},
-            "provenance": provenance("cpu"),
+            "provenance": provenance(self.device),
             "stopped": dict(self.stopped),
             "thresholds": [each.as_json() for each in self.thresholds],
             "verdicts": [each.as_json() for each in self.verdicts],
@@ -158,8 +160,8 @@ def rows(report: Report) -> list[Row]:
     for verdict in report.verdicts:
         numbers = ", ".join(f"{name} = {value:.3g}" for name, value in verdict.numbers)
         coverage = f"{verdict.statement}: {verdict.status} ({numbers}; {verdict.curves} curves)"
-        name = f"preset {report.preset}"
-        found.append(Row(verdict.claim, name, "measured", status[verdict.status], coverage, detail=verdict.reason))
+        name, reason = f"preset {report.preset}", verdict.reason or DETAIL[verdict.status]
+        found.append(Row(verdict.claim, name, "measured", status[verdict.status], coverage, detail=reason))
     return found + middle_rows(report.middle)
 
 

@@ -165,7 +165,9 @@ def test_checks_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bounds.checks.brute_force", lambda *a: 10**9)
     monkeypatch.setattr("bounds.checks.check_guessing", lambda *a: iter(()))
     monkeypatch.setattr("bounds.checks.honest_chain", lambda n, r, prefixes: fixed_readout(n, r, 9))
+    monkeypatch.setattr("bounds.checks.relabelled", lambda n, r: 1)
     checks = checks_of_preset(["T1c", "T1e", "T2d", "T3c", "T8"], "quick")
+    assert run_check(checks[1]).detail == "N = 2, R = 1: 2 classes are listed, but Burnside's lemma counts 1"
     failing = {check.claim: run_check(check) for check in reversed(checks)}
     assert {row.status for row in failing.values()} == {"fails"}
     assert failing["T8"].detail == "there was nothing to count"
