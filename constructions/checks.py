@@ -157,8 +157,9 @@ def check_transfer(entry: Entry, sizes: Sizes) -> Row:
 
 
 def check_superposition(entry: Entry, sizes: Sizes) -> Row:
-    """T7: the subject rows are linear in the codes of the answers to words; to single relations, for k >= 2, they are
-    not."""
+    """T7: the subject rows are linear in the codes of the answers to words. Beside it R² for single relations alone,
+    the control, which is well below 1 where there are many more subjects than unknowns.
+    """
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     length = 1 if entry.theorem == "T3" else task.hops
     found = t7.superposition(transformer, system, all_words(sizes.relations, length))
@@ -170,8 +171,6 @@ def check_superposition(entry: Entry, sizes: Sizes) -> Row:
     if length > 1:
         control = t7.superposition(transformer, system, all_words(sizes.relations, 1))
         row = replace(row, coverage=f"{coverage} (control, single relations: {control.r_squared:.2f})")
-        if control.exact:
-            return _judged(row, "fails", "the control, single relations alone, explains the rows too")
     return row
 
 

@@ -51,6 +51,13 @@ def test_every_claim_can_be_checked_at_a_size(tmp_path: Path) -> None:
     assert {row["claim"] for row in json.loads(path.read_text())} == set(suite.CLAIMS)
 
 
+@pytest.mark.parametrize("size", [(2, 1, 3), (2, 2, 3), (3, 1, 1), (4, 1, 4)])
+def test_the_smallest_sizes_hold(size: tuple[int, int, int]) -> None:
+    entities, relations, hops = size
+    result = run("verify", "--entities", str(entities), "--relations", str(relations), "--hops", str(hops))
+    assert result.exit_code == 0, result.output
+
+
 def test_what_cannot_be_built_is_undecided_unless_it_was_asked_for(tmp_path: Path) -> None:
     size = ("--entities", "3000", "--relations", "3")
     asked = run("verify", "T1d", *size)
