@@ -23,15 +23,10 @@ leaves at most R^k times Fano's term (T8). ∎
 At k = 1 it is T8. It is positive only while R^k words can hardly meet (R^{2k} << N) and ε is small; a T2c of its kind
 for any model fails, since few queries (one root's) may carry all of the errors.
 
-**The middle split** (T2e's construction "split"). For odd k = 2j+1, learned read-out, d = R^j·(1 + ⌈R/2⌉)·p (and at
-least the coordinates that other tokens need, at most 4) suffices, margin 2, B = 0: less than T2e's R^{j+1}·p from R = 4
-on. *Proof.* Write the word as u r v, |u| = |v| = j. For the first ⌈R/2⌉ relations r the row e_x holds a block
-c(g_ur(x)) and u_a, at the place of v, c(g_v^{-1}(a)); for the others e_x holds c(g_u(x)) and u_a, at the place of rv,
-c(g_rv^{-1}(a)). These are R^j·(⌈R/2⌉ + 1) blocks of e_x and R^j·(1 + ⌊R/2⌋) of u_a. As in T2e a fixed MLP copies the
-one block to the one place and writes 0 elsewhere, so the logit of a is p if g_v(g_ur(x)) = a, respectively g_rv(g_u(x))
-= a, and at most p - 2 otherwise. ∎ T2e's lower bound is d·b >= ½R^{j+1}·log2(M/e) at B = 0, so that its constant is ½
-up to 1 + 2/R and lower terms for odd k. For even k, R^{j+1}·(R/(R+1))·log2(M/e) from below and R^{j+1}·p from above
-agree as well. A tied row would hold both kinds of blocks, and gains nothing.
+**The middle split.** T2e's construction "split" (`constructions.t2e`, odd k = 2j+1) has R^j·(⌈R/2⌉ + 1)·p coordinates
+for R >= 2. T2e's lower bound is d·b >= ½R^{j+1}·log2(M/e) at B = 0, so that its constant is ½ up to 1 + 2/R and lower
+terms for odd k. For even k, R^{j+1}·(R/(R+1))·log2(M/e) from below and R^{j+1}·p from above agree as well. A tied row
+would hold both kinds of blocks, and gains nothing.
 """
 
 from fractions import Fraction
@@ -40,7 +35,6 @@ from bounds.bound import FIXED, ONE_PASS, UNIVERSAL, Bound, check_sizes, empty
 from bounds.dichotomy import most_tree_roots, nodes
 from bounds.enclosure import Logarithm, log2, log2_falling, power_of_two_below, sign
 from bounds.information import uncertainty_per_query
-from theory.errors import InputError
 
 
 def long_words(entities: int, relations: int, hops: int) -> Bound:
@@ -67,12 +61,3 @@ def universal_hops_with_errors(entities: int, relations: int, hops: int, error: 
     assumptions = (UNIVERSAL, FIXED, ONE_PASS, f"error rate at most {error}")
     formula = "π·R·log2 (N-I)_n - R^k·(h(ε) + ε·log2(N-1))"
     return Bound("T8", 1, 0, information, formula, assumptions)
-
-
-def split_middle_dimension(entities: int, relations: int, hops: int) -> int:
-    """R^j·min(R, 1 + ⌈R/2⌉)·p for k = 2j+1: T2e's dimension, by the middle split where that is smaller."""
-    check_sizes(entities, relations, hops)
-    if hops % 2 == 0:
-        raise InputError(f"the middle relation is split for an odd number of hops, not {hops}")
-    blocks = relations ** (hops // 2) * min(relations, 1 + -(-relations // 2))
-    return int(blocks * (entities - 1).bit_length())

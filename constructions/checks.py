@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+
+import numpy as np
 
 from constructions import t5, t7
 from constructions.catalogue import Entry, Setting
@@ -16,11 +19,13 @@ from constructions.certificate import certify
 from constructions.exact import require_integers
 from constructions.exhaustive import Verdict, check_every_query, check_sampled_queries, require_fit
 from constructions.interval import check_every_query_by_intervals, circle_margin
+from constructions.rounding import bfloat16, check_rounded
 from constructions.systems import check_all_classes, check_all_systems, search_systems
 from theory import FactSystem, InputError, Transformer, all_words
 from theory.files import load_model, load_system
 from theory.ledger import Row, Rung, Status
 from theory.registry import Construction, Quantity, evaluate, theorem
+from theory.transformer import Rounding
 
 # At most this many logits are computed query by query; beyond it queries are sampled.
 MOST_FACTS = 2**28
@@ -28,6 +33,8 @@ MOST_PARAMETERS = 2**33
 MOST_LOGITS = 2 * 10**9
 MOST_LOGITS_BY_INTERVALS = 10**7
 SAMPLES = 2000
+
+ROUNDINGS: dict[str, Rounding] = {"float32": np.float32, "bfloat16": bfloat16}
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,16 @@ def check_certificate(entry: Entry, sizes: Sizes) -> Row:
     row = _row(entry, sizes, "certificate", f"all {_count(found.queries)} queries of one system", transformer)
     row = replace(row, queries=found.queries, systems=1, margin=found.margin)
     return _judged(row, "holds" if found.accepted else "undecided", found.reason)
+
+
+def check_rounding(entry: Entry, sizes: Sizes, precision: str) -> Row:
+    """Every query run in float32 or bfloat16: measured, the margin beside the largest error of a logit."""
+    (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
+    found = check_rounded(transformer, system, task, ROUNDINGS[precision])
+    coverage = f"all queries in {precision}; largest error of a logit {float(found.largest_error):g}"
+    row = _row(entry, sizes, "measured", coverage, transformer)
+    row = replace(row, queries=found.queries, systems=1, margin=Fraction(found.margin))
+    return _judged(row, "holds" if found.holds else "fails", "" if found.holds else "rounding ate the margin")
 
 
 def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:

@@ -23,6 +23,9 @@ CLAIMS = ("T1", "T1b", "T1d", "T2", "T2b", "T2e", "T3", "T3b", "T4", "T5", "T6",
 UNIVERSAL = ("T1 plain", "T1b digits", "T1d lookup", "T1d concatenated", "T2 direct", "T3 parabola", "T3b fixed")
 SUPERPOSED = ("T1 plain", "T1b digits", "T2 direct", "T3 parabola")
 
+# Run in low precision too, at the medium sizes.
+ROUNDED = {"T1 plain": ("float32", "bfloat16"), "T3 parabola": ("float32",)}
+
 # Sizes (N, R, setting) by construction, else by theorem, else the one at "".
 Table = dict[str, tuple[int, int, Setting]]
 MEDIUM: Table = {
@@ -124,6 +127,8 @@ def _checks_of_entry(entry: Entry, preset: str, seed: int) -> Iterator[Check]:
     yield _planned(entry, "queries", checks.check_queries, entry, _size_of(MEDIUM, entry, seed))
     if entry.name != "circle":
         yield _planned(entry, "certificate", checks.check_certificate, entry, _size_of(LARGE, entry, seed))
+    for precision in ROUNDED.get(f"{entry.theorem} {entry.name}", ()):
+        yield _planned(entry, precision, checks.check_rounding, entry, _size_of(MEDIUM, entry, seed), precision)
     if not entry.exact:
         return
     yield _planned(entry, "random systems", checks.search_for_failure, entry, two_hops, seed)

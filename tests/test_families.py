@@ -22,7 +22,6 @@ from bounds.families import (
     tree_evidence,
 )
 from bounds.frontier import smallest_dimension
-from bounds.further import split_middle_dimension
 from bounds.learned_families import (
     Slot,
     Template,
@@ -43,6 +42,7 @@ from bounds.learned_readout import (
     odd_loop_nodes,
 )
 from theory.fact_system import all_words
+from theory.registry import evaluate
 
 
 @pytest.mark.parametrize(
@@ -219,11 +219,17 @@ def test_the_middle_split_answers_every_query(entities: int, relations: int, hop
         logits[np.arange(entities), right] = -bits
         assert (logits <= bits - 2).all()
     blocks = max(len(forward_blocks), len(backward_blocks))
-    assert min(blocks, relations ** (half + 1)) * bits == split_middle_dimension(entities, relations, hops)
+    assert min(blocks, relations ** (half + 1)) * bits == split_dimension(entities, relations, hops)
+
+
+def split_dimension(entities: int, relations: int, hops: int) -> int:
+    """The dimension of T2e's construction that splits the middle relation."""
+    size = {"entities": entities, "relations": relations, "hops": hops}
+    return evaluate("T2e", "dimension", **size, construction="split")
 
 
 def test_splitting_the_middle_relation_halves_t2e() -> None:
-    assert split_middle_dimension(4096, 2, 3) == 2**2 * 12
-    assert split_middle_dimension(4096, 16, 3) == 16 * 9 * 12
-    ratio = Fraction(split_middle_dimension(2**40, 1000, 3), smallest_dimension(learned_readout(2**40, 1000, 3), 1))
+    assert split_dimension(4096, 2, 3) == 2**2 * 12
+    assert split_dimension(4096, 16, 3) == 16 * 9 * 12
+    ratio = Fraction(split_dimension(2**40, 1000, 3), smallest_dimension(learned_readout(2**40, 1000, 3), 1))
     assert 1 <= ratio < Fraction(3, 2)

@@ -23,7 +23,7 @@ from bounds.frontier import (
     strongest_for_dimension,
     strongest_for_shared_bits,
 )
-from bounds.further import long_words, split_middle_dimension, universal_hops_with_errors
+from bounds.further import long_words, universal_hops_with_errors
 from bounds.guessing import arbitrary_guessing, check_guessing, universal_guessing
 from bounds.information import (
     total_information,
@@ -368,7 +368,6 @@ def test_long_words_leave_nothing_but_log_n() -> None:
         (lambda: universal_single_hop(4, 2).smallest_width(1), "which W·b_h is no part of"),
         (lambda: universal_single_hop(4, 2).smallest_dimension(0), "bits must be"),
         (lambda: total_information(4, 2).smallest_dimension(1, -1), "shared bits must be"),
-        (lambda: split_middle_dimension(4, 2, 2), "odd number of hops"),
     ],
 )
 def test_bad_input_gets_one_clear_line(call: Callable[[], object], message: str) -> None:

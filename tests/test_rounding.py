@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions import t1, t1b, t3
+from constructions.catalogue import Setting, entry
+from constructions.checks import Sizes, check_queries, check_rounding
 from constructions.rounding import bfloat16, check_rounded
 from theory import FactSystem, Task
+from theory.ledger import all_hold
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False, max_value=2.0**126, min_value=-(2.0**126)))
@@ -33,6 +36,15 @@ def test_chains_run_in_float32() -> None:
     system = FactSystem.random(9, 2)
     found = check_rounded(t3.construct(system, 3, 2), system, Task(3, 1), np.float32)
     assert (found.holds, found.margin, found.largest_error) == (True, 1, 0)
+
+
+def test_the_ledger_says_when_rounding_eats_the_margin() -> None:
+    sizes = Sizes(3000, 1, Setting(bits=12))
+    safe = check_rounding(entry("T1"), sizes, "bfloat16")
+    assert (safe.rung, safe.status, safe.margin) == ("measured", "holds", 2)
+    eaten = check_rounding(entry("T1b"), sizes, "bfloat16")
+    assert (eaten.rung, eaten.status) == ("measured", "fails")
+    assert all_hold([check_queries(entry("T1"), sizes), eaten])
 
 
 @pytest.mark.parametrize(("bits", "rounding"), [(13, np.float32), (5, bfloat16)])
