@@ -141,8 +141,9 @@ def test_fractional_weights_need_to_be_asked_for(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_gets_one_line_and_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
-    script = Path(georecall.__file__).resolve()
-    result = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, cwd=tmp_path)
+    result = subprocess.run(
+        [sys.executable, "-m", "georecall", *arguments], capture_output=True, text=True, cwd=tmp_path
+    )
     assert result.returncode == 2, result.stdout + result.stderr
     assert "Traceback" not in result.stderr
     assert message in result.stderr
@@ -152,7 +153,7 @@ def test_bad_input_gets_one_line_and_status_2(arguments: list[str], message: str
 def test_help_imports_nothing_heavy() -> None:
     heavy = "{'sympy', 'z3', 'scipy', 'torch', 'hypothesis', 'flint', 'networkx'}"
     code = f"import sys, georecall; print(sorted({heavy} & set(sys.modules)))"
-    root = Path(georecall.__file__).resolve().parent
+    root = Path(georecall.__file__).resolve().parent.parent
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
     assert run.stdout.strip() == "[]"
 

@@ -35,7 +35,7 @@ def test_commands_run(tmp_path: Path) -> None:
     assert {command[1] for command in ours} == {"verify", "construct", "bounds", "count"}
     for command in ours:
         run = subprocess.run(
-            [sys.executable, str(ROOT / "georecall.py"), *command[1:]], capture_output=True, text=True, cwd=tmp_path
+            [sys.executable, "-m", "georecall", *command[1:]], capture_output=True, text=True, cwd=tmp_path
         )
         assert run.returncode == 0, run.stdout + run.stderr
     assert (tmp_path / "ledger.json").exists()

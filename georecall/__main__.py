@@ -1,0 +1,5 @@
+"""`python -m georecall` is the command `georecall`."""
+
+from georecall import main
+
+main()

@@ -1,0 +1,97 @@
+"""Commands about models that are trained or given: compare them with the theory, and look after the runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from georecall.options import count_option, file_option, store_option
+from theory.errors import InputError
+
+
+@click.command()
+@click.option("--preset", default="quick", show_default=True, help="quick, standard or paper.")
+@store_option
+@click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
+@count_option("--workers", "Processes, each with one thread (as many as there are cores).")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
+@click.option("--address", help="The Ray cluster to use (a new local one, unless given).")
+@click.option("--time-budget", type=click.FloatRange(min=0), help="Seconds after which no run is started.")
+@file_option("--json", "Write the report here, as JSON.")
+def compare(
+    preset: str,
+    store: Path,
+    device: str,
+    workers: int | None,
+    engine: str,
+    address: str | None,
+    time_budget: float | None,
+    json: Path | None,
+) -> None:
+    """Train models on random bijections, find the dimension that memorises them, and hold it against the theory. What
+    the store has is not run again. Exit status 0 only if the comparison is complete and no claim turned out false.
+    """
+    from empirical import command
+
+    if json is not None and not json.parent.is_dir():  # known before the hours of training
+        raise InputError(f"cannot write {json}: there is no directory {json.parent}")
+    with command.counting_runs() as show:
+        report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
+    click.echo(command.text(report), nl=False)
+    if json is not None:
+        command.write(report, json)
+    sys.exit(0 if command.succeeded(report) else 1)
+
+
+@click.group()
+def runs() -> None:
+    """List, show, export and prune the runs of a store."""
+
+
+@runs.command("list")
+@store_option
+def list_runs(store: Path) -> None:
+    """A line a run."""
+    from empirical.listing import list_text
+    from empirical.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        click.echo(list_text(opened.summaries()))
+
+
+@runs.command()
+@click.argument("key")
+@store_option
+def show(key: str, store: Path) -> None:
+    """Everything about the run whose KEY begins so."""
+    from empirical.listing import show_text
+    from empirical.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        click.echo(show_text(opened.get(key)))
+
+
+@runs.command()
+@store_option
+@file_option("--out", "The JSON file to write.", required=True)
+def export(store: Path, out: Path) -> None:
+    """Write all runs as JSON."""
+    from empirical.listing import export_json
+    from empirical.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        click.echo(f"{export_json(opened, out)} runs: {out}")
+
+
+@runs.command()
+@store_option
+@click.option("--failed", is_flag=True, help="Remove failed runs too, so that they are run again.")
+def prune(store: Path, failed: bool) -> None:
+    """Remove weights that belong to no run (and failed runs)."""
+    from empirical.store import open_store
+
+    with open_store(store) as opened:
+        pruned = opened.prune(failed=failed)
+    click.echo(f"{pruned.runs} runs and {pruned.files} files removed")

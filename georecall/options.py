@@ -1,0 +1,69 @@
+"""Options that several commands share, and how a command that makes a ledger ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from theory.ledger import Check, Row
+
+FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
+
+
+def count_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a whole number, at least 1."""
+    return click.option(name, type=click.IntRange(min=1), help=help, **options)
+
+
+def file_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a path."""
+    return click.option(name, type=click.Path(path_type=Path), help=help, **options)
+
+
+preset_option = click.option(
+    "--preset",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="Which sizes to check.",
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random systems."
+)
+store_option = file_option("--store", "The run store (SQLite).", default="runs.sqlite", show_default=True)
+
+
+def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:
+    """What every package has to check of the claims (all, if none is named), claim by claim."""
+    import bounds.checks
+    import constructions.suite
+    import theory.lemmas
+    from theory.registry import in_order
+
+    planned = []
+    for claim in in_order(claims):
+        planned += constructions.suite.checks_of_preset([claim], preset, seed)
+        planned += bounds.checks.checks_of_preset([claim], preset)
+        planned += theory.lemmas.checks_of_claims([claim])
+    return planned
+
+
+def finish(rows: list[Row], json: Path | None) -> None:
+    """Print the ledger, write it, and exit with 1 unless everything holds."""
+    from rich.console import Console
+
+    from theory.files import write_atomically
+    from theory.ledger import all_hold, as_table, summary, to_json
+
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(as_table(rows))
+    for line in summary(rows):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if json is not None:
+        write_atomically(json, lambda file: file.write_text(to_json(rows), encoding="utf-8"))
+    sys.exit(0 if all_hold(rows) else 1)

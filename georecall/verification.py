@@ -1,0 +1,180 @@
+"""Commands about theorems: verify them, write constructions, count graphs, tabulate bounds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from georecall.options import checks_of_preset, count_option, file_option, finish, preset_option, seed_option
+from theory.errors import InputError
+
+
+@click.command()
+@click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
+@preset_option
+@count_option("--entities", "N: check at this size instead of the preset's (with --relations).")
+@count_option("--relations", "R: check at this size instead of the preset's (with --entities).")
+@count_option("--hops", "k, for the claims about several hops (2, unless given).")
+@count_option("--bits", "b, the bits of a subject entry (1, unless given).")
+@count_option("--stride", "j, the hops of a step of a chain, T3b (1, unless given).")
+@seed_option
+@file_option("--json", "Write the ledger here, as JSON.")
+@file_option("--weights", "Verify this model (.safetensors), with --system.")
+@file_option("--system", "The fact system (.npy or .json).")
+@click.option("--rational", is_flag=True, help="Take the float weights of --weights as the fractions that they are.")
+def verify(
+    claims: tuple[str, ...],
+    preset: str,
+    entities: int | None,
+    relations: int | None,
+    hops: int | None,
+    bits: int | None,
+    stride: int | None,
+    seed: int,
+    json: Path | None,
+    weights: Path | None,
+    system: Path | None,
+    rational: bool,
+) -> None:
+    """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds.
+
+    CLAIM is a theorem: T1, T1b, T1c, T1d, T1e, T2, T2b, T2c, T2d, T2e, T3, T3b, T3c, T4, T5, T6, T7, T8, T9.
+    """
+    from constructions.catalogue import Setting
+    from constructions.checks import Sizes, check_model
+    from constructions.suite import checks_of_size
+    from theory.ledger import run_all_checks
+    from theory.registry import in_order
+
+    if (weights is None) != (system is None):
+        raise InputError("--weights and --system go together: a model, and the facts that it should recall")
+    if (entities is None) != (relations is None) or (entities is None and (hops or bits or stride)):
+        raise InputError("a size needs both --entities and --relations (--hops, --bits and --stride go with them)")
+    if weights is not None and system is not None:
+        finish(check_model(weights, system, rational=rational), json)
+    elif entities is not None and relations is not None:
+        sizes = Sizes(entities, relations, Setting(hops or 2, bits or 1, stride or 1), seed)
+        finish(run_all_checks(checks_of_size(in_order(claims) if claims else (), sizes)), json)
+    else:
+        finish(run_all_checks(checks_of_preset(claims, preset, seed)), json)
+
+
+@click.command()
+@click.argument("claim")
+@count_option("--entities", "N", required=True)
+@count_option("--relations", "R", required=True)
+@count_option("--hops", "k, for the claims about several hops.", default=2, show_default=True)
+@count_option("--bits", "b, the bits of a subject entry.", default=1, show_default=True)
+@count_option("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
+@seed_option
+@click.option("--name", help="Which of the claim's constructions (the first, unless named).")
+@file_option("--out", "Weights to write (.safetensors).", required=True)
+@file_option("--system-out", "Write the fact system too (.npy or .json).")
+def construct(
+    claim: str,
+    entities: int,
+    relations: int,
+    hops: int,
+    bits: int,
+    stride: int,
+    seed: int,
+    name: str | None,
+    out: Path,
+    system_out: Path | None,
+) -> None:
+    """Build CLAIM's transformer for a random fact system and write its weights."""
+    from constructions.catalogue import Setting, entry
+    from constructions.checks import Sizes, build
+    from theory.files import save_model, save_system
+
+    chosen = entry(claim, name)
+    sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
+    system, transformer = build(chosen, sizes)
+    save_model(transformer, chosen.task(sizes.setting), out)
+    if system_out is not None:
+        save_system(system, system_out)
+    click.echo(
+        f"{claim} ({chosen.name}): d = {transformer.dimension}, width = {transformer.width}, "
+        f"{transformer.parameters} parameters: {out}"
+    )
+
+
+@click.command()
+@click.argument("kind", required=False)
+@click.option("--list", "listed", is_flag=True, help="Explain the kinds, in a line each.")
+@count_option("--entities", "N, the number of nodes.")
+@count_option("--relations", "R, the number of relations (colours, matchings, rows).")
+@count_option("--hops", "k, for answer-vectors.")
+@click.option("--check", is_flag=True, help="Count again by listing every object, and compare.")
+@click.option("--digits", type=click.IntRange(min=0), help="Print log10 of the count, enclosed, to so many decimals.")
+@file_option("--json", "Write the count here, as JSON.")
+def count(
+    kind: str | None,
+    listed: bool,
+    entities: int | None,
+    relations: int | None,
+    hops: int | None,
+    check: bool,
+    digits: int | None,
+    json: Path | None,
+) -> None:
+    """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes. (`count --list` explains
+    kinds.)
+    """
+    from bounds import report
+
+    if listed:
+        click.echo("\n".join(report.explanations()))
+        return
+    if kind is None or entities is None or relations is None:
+        raise InputError("count needs a KIND, --entities and --relations; georecall count --list explains the kinds")
+    found = report.counted(kind, entities, relations, hops, check=check, digits=digits)
+    if json is not None:
+        report.write(found.as_json(), json)
+    click.echo(found.line)
+    sys.exit(0 if found.agrees else 1)
+
+
+@click.command()
+@click.option("--entities", default="4096", show_default=True, help="N: numbers and ranges, as in 64,1000:1004.")
+@click.option("--relations", default="2:16", show_default=True, help="R, likewise.")
+@click.option("--hops", default="1:4", show_default=True, help="k, likewise.")
+@click.option("--bits", default="1,2,4,8,16", show_default=True, help="b, the bits of a subject entry, likewise.")
+@click.option("--shared-bits", default="0", show_default=True, help="B, bits outside the subject table.")
+@click.option("--readout", type=click.Choice(["fixed", "learned", "tied"]), default="fixed", show_default=True)
+@click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
+@click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
+@click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
+@file_option("--out", "Write the table here instead of printing it.")
+def bounds(
+    entities: str,
+    relations: str,
+    hops: str,
+    bits: str,
+    shared_bits: str,
+    readout: str,
+    error: str,
+    depth: bool,
+    layout: str,
+    out: Path | None,
+) -> None:
+    """Tabulate lower bounds and what the constructions reach, with the assumptions that each number stands on."""
+    from bounds import report
+
+    text = report.table(
+        entities=entities,
+        relations=relations,
+        hops=hops,
+        bits=bits,
+        shared_bits=shared_bits,
+        readout=readout,
+        error=error,
+        depth=depth,
+        layout=layout,
+    )
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        report.write(text, out)
