@@ -24,6 +24,7 @@ from empirical.curves import Curve
 from empirical.laws import Estimate, Measured, pooled, usable
 from theory.errors import InputError
 
+LAW_LEAST = 3  # thresholds that β is fitted to
 TOLERANCE = 0.25  # relative error of a prediction that still counts as right
 
 
@@ -58,7 +59,7 @@ class Residual:
 def fit_capacity(measured: Sequence[Measured], counting: Counting = "tables", confidence: float = 0.95) -> Capacity:
     """β of the curves. InputError with fewer than three usable thresholds, or a curve without a counted scalar."""
     curves = usable(measured)
-    if len(curves) < 3:
+    if len(curves) < LAW_LEAST:
         raise InputError(f"β is fitted to at least three thresholds bounded on both sides, not {len(curves)}")
     logs, variances = np.transpose([_log_beta(each, counting) for each in curves])
     beta, scatter = pooled("β", logs, variances, confidence)

@@ -25,6 +25,8 @@ from empirical.store import Outcome, Store
 from empirical.worker import Report
 from theory.errors import InputError
 
+# A stack this large keeps a GPU busy, and ends in about a minute at the paper's sizes: a time budget must wait for it.
+UNIT_LOGITS = 2**31
 MACHINES_LOST = 5  # a work unit whose machine is lost this often is taken to be the cause
 
 Progress = Callable[[int, int, RunResult], None]
@@ -32,7 +34,7 @@ Progress = Callable[[int, int, RunResult], None]
 
 class Pool(Protocol):
     """What runs work units: `empirical.local_pool` or `empirical.ray_engine`. `capacity` is how many at once, and
-    `unit_size` how many runs in each (None: all of them).
+    `unit_size` how many runs in each (None: as many as have `UNIT_LOGITS` logits a step in all, and at least one).
     """
 
     @property
@@ -117,8 +119,7 @@ def _failed(result: RunResult) -> bool:
 
 def _share_out(pool: Pool, todo: list[RunConfig], store: Store, deadline: float | None) -> Iterator[RunResult]:
     """The results of the runs to do, each once it is in the store."""
-    size = pool.unit_size or max(1, len(todo))
-    waiting = deque(_Unit({config.key: config for config in todo[i : i + size]}) for i in range(0, len(todo), size))
+    waiting = deque(_Unit({config.key: config for config in unit}) for unit in _units(todo, pool.unit_size))
     running: dict[int, _Unit] = {}
     number = 0
     while True:
@@ -134,6 +135,19 @@ def _share_out(pool: Pool, todo: list[RunConfig], store: Store, deadline: float 
         if outcomes:
             store.add_all(outcomes)
         yield from (outcome.result for outcome in outcomes)
+
+
+def _units(todo: Sequence[RunConfig], size: int | None) -> Iterator[list[RunConfig]]:
+    """The runs to do, in their order, cut into work units of `size` runs; see `Pool` for None."""
+    unit: list[RunConfig] = []
+    for config in todo:
+        logits = sum(each.logits for each in unit) + config.logits
+        if unit and (logits > UNIT_LOGITS if size is None else len(unit) == size):
+            yield unit
+            unit = []
+        unit.append(config)
+    if unit:
+        yield unit
 
 
 def _take(report: Report, running: dict[int, _Unit], waiting: deque[_Unit]) -> list[Outcome]:

@@ -2,7 +2,7 @@
 
 On a CPU there is a worker for each core, and each trains one run at a time with one thread: small products gain nothing
 from more threads, lose much when the threads outnumber the cores, and round differently with their number. On CUDA one
-worker trains everything in one stacked batch; it is a process of its own too, because running out of memory, or a fault
+worker trains one stacked batch after another; it is a process of its own too, because running out of memory, or a fault
 on the device, can leave a process unusable.
 """
 
@@ -33,8 +33,8 @@ class LocalPool:
 
     `train` names the trainer ("module:function"). `workers` is the number of processes (default: a CPU's cores; one on
     CUDA, and no other number is accepted there). `unit_size` is the number of runs in a work unit (default: one on a
-    CPU, all of them on CUDA). A script that makes a pool needs the guard `if __name__ == "__main__"`: its workers
-    import it.
+    CPU; on CUDA as many as `engine.UNIT_LOGITS` allows). A script that makes a pool needs the guard
+    `if __name__ == "__main__"`: its workers import it.
     """
 
     def __init__(

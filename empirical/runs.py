@@ -72,6 +72,11 @@ class RunConfig:
         return dict(vars(self))
 
     @property
+    def logits(self) -> int:
+        """The logits of one step: N for each fact, of which there are N·R^k in one pass and N·R along a chain."""
+        return self.entities**2 * self.relations ** (1 if self.chain else self.hops)
+
+    @property
     def key(self) -> str:
         """SHA-256 of the configuration in canonical JSON: the name of the run."""
         text = json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"))

@@ -52,7 +52,6 @@ from empirical.model import (
     check_config,
     emitted,
     gradients,
-    hops_at_once,
     initial,
     member,
     stack,
@@ -134,9 +133,7 @@ def train_each(
         protocol = dataclasses.replace(config, dimension=1, width=1, seed=0)
         groups.setdefault(protocol.key, []).append(_Member(place, config, None if starts is None else starts[place]))
     for group in groups.values():
-        first = group[0].config
-        logits = first.entities**2 * first.relations ** hops_at_once(first)
-        size = at_once or max(1, TOGETHER[target.type] // logits)
+        size = at_once or max(1, TOGETHER[target.type] // group[0].config.logits)
         ordered = sorted(group, key=lambda one: (one.config.dimension, one.config.width))
         for begin in range(0, len(ordered), size):
             yield from _train_group(ordered[begin : begin + size], target, progress, stop_when_perfect)

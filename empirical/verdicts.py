@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from empirical.capacity import Counting
-from empirical.capacity_fit import Residual, fit_capacity, residuals
+from empirical.capacity_fit import LAW_LEAST, Capacity, Residual, counted_exponents, fit_capacity, residuals
 from empirical.curves import Curve
 from empirical.laws import (
     AFFINE,
@@ -34,6 +34,7 @@ from empirical.laws import (
     Estimate,
     Measured,
     fit,
+    fit_all,
     fit_ratio,
     pooled,
     usable,
@@ -95,8 +96,8 @@ def capacity(measured: Sequence[Measured]) -> Verdict:
     def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
         powers = fit(CAPACITY_POWER, curves)
         exponents = [powers.estimate("a"), powers.estimate("b")]
-        linear = min(fit(law, curves).aicc for law in (LINEAR, LINEAR_LOG, AFFINE))
-        power = min(fit(law, curves).aicc for law in (LINEAR_POWER, POWER))
+        linear = fit_all((LINEAR, LINEAR_LOG, AFFINE), curves)[0].aicc
+        power = fit_all((LINEAR_POWER, POWER), curves)[0].aicc
         numbers = [figure for each in exponents for figure in _figures(each)]
         numbers += _figures(fit(AFFINE, curves).estimate("slope"))
         numbers += [("AICc, best linear law", linear), ("AICc, best power law", power)]
@@ -108,12 +109,15 @@ def capacity(measured: Sequence[Measured]) -> Verdict:
     return _verdict("E1", "d* = Θ(R·log N) with learned tables", capacity, judge, measured)
 
 
-def frozen(frozen_curves: Sequence[Measured], learned: Sequence[Measured], condition: str) -> Verdict:
+def frozen(
+    frozen_curves: Sequence[Measured], learned: Sequence[Measured], condition: str, law: Capacity | None = None
+) -> Verdict:
     """E2: frozen tables need polynomially more dimension than learned ones.
 
     Pair the curves of equal N, R, k and fit d*(frozen) / d*(learned) = c·R^a·N^b. Supported if the interval of b lies
     above 0.1. Not supported if it lies below 0.1: then the ratio is constant or logarithmic in N, as for a law of bits
-    in which frozen tables merely store nothing.
+    in which frozen tables merely store nothing. Beside it the exponent that counting predicts: the same ratio where
+    every scalar that may learn, the MLP's too, stores the bits that E8's `law` says.
     """
 
     def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
@@ -124,7 +128,11 @@ def frozen(frozen_curves: Sequence[Measured], learned: Sequence[Measured], condi
             status = "supported"
         elif exponent.high < POLYNOMIAL:
             status = "not supported"
-        return status, [*_figures(exponent), ("pairs", float(len(pairs)))]
+        numbers = [*_figures(exponent), ("pairs", float(len(pairs)))]
+        if law is not None:
+            counted = [counted_exponents(law, [pair[side].curve for pair in pairs])[1] for side in (0, 1)]
+            numbers.append(("b, counted", counted[0] - counted[1]))
+        return status, numbers
 
     _check_sizes_differ(learned)
     statement = f"{condition}: polynomially more dimension than with learned tables"
@@ -150,34 +158,41 @@ def growth(measured: Sequence[Measured], expected: float, condition: str) -> Ver
 
 
 def capacity_law(
-    fitted: Sequence[Measured], held_out: Sequence[Measured], group: str, counting: Counting = "tables"
+    fitted: Sequence[Measured], held_out: Sequence[Measured], group: str
 ) -> tuple[Verdict, tuple[Residual, ...]]:
-    """E8: one β predicts the thresholds of curves that it was not fitted to.
+    """E8: one β, bits for each scalar of the tables, predicts the thresholds of curves that it was not fitted to.
 
     Fit β to the fitted curves; a held-out threshold holds if it lies within 25 % of its prediction, and breaks the law
     if its whole interval lies outside. Supported if at least five thresholds were held out, at least 90 % of them hold,
     and the interval of β spans less than a factor of 1.5. Not supported if more than 10 % of at least five held-out
-    ones, and at least two, break it.
+    ones, and at least two, break it. Beside it the same law with the MLP's scalars counted too, which decides nothing.
     """
     table: list[Residual] = []
     if {each.curve for each in fitted} & {each.curve for each in held_out}:
         raise InputError("a curve that β was fitted to cannot be held out as well")
 
-    def judge(_: Sequence[Measured]) -> tuple[Status, Numbers]:
+    def tested(counting: Counting) -> tuple[Capacity, int, int, Numbers]:
         law = fit_capacity(fitted, counting)
-        table.extend(residuals(law, fitted, held_out))
-        outcomes = [each.outcome for each in table if each.role == "held out"]
+        found = residuals(law, fitted, held_out)
+        if counting == "tables":
+            table.extend(found)
+        outcomes = [each.outcome for each in found if each.role == "held out"]
         holds, breaks = outcomes.count("holds"), outcomes.count("breaks")
-        numbers = [*_figures(law.beta), ("scatter of log β", law.scatter), ("fitted curves", float(law.curves))]
-        numbers += [("held out", float(len(outcomes))), ("hold", float(holds)), ("break", float(breaks))]
-        if len(outcomes) < HELD_OUT_LEAST:
+        numbers = [*_figures(law.beta), ("scatter of log β", law.scatter)]
+        return law, holds, breaks, [*numbers, ("hold", float(holds)), ("break", float(breaks))]
+
+    def judge(_: Sequence[Measured]) -> tuple[Status, Numbers]:
+        law, holds, breaks, numbers = tested("tables")
+        numbers += [("fitted curves", float(law.curves)), ("held out", float(len(held_out)))]
+        numbers += [(f"{name}, MLP counted", value) for name, value in tested("tables and MLP")[3]]
+        if len(held_out) < HELD_OUT_LEAST:
             return "undecided", numbers
-        if breaks >= BREAKS_LEAST and breaks > (1 - HELD_OUT_SHARE) * len(outcomes):
+        if breaks >= BREAKS_LEAST and breaks > (1 - HELD_OUT_SHARE) * len(held_out):
             return "not supported", numbers
         sharp = law.beta.high < 1.5 * law.beta.low
-        return "supported" if sharp and holds >= HELD_OUT_SHARE * len(outcomes) else "undecided", numbers
+        return "supported" if sharp and holds >= HELD_OUT_SHARE * len(held_out) else "undecided", numbers
 
-    statement = f"{group}: β bits for each scalar of the {counting}, with the β of other curves, predict d*"
+    statement = f"{group}: β bits for each scalar of the tables, with the β of other curves, predict d*"
     return _verdict("E8", statement, capacity_law, judge, [*fitted, *held_out]), tuple(table)
 
 
@@ -213,15 +228,17 @@ def of_preset(
         return [measured[each] for each in dict(preset.experiments).get(experiment, ())]
 
     learned = found("capacity")
+    fitted = [measured[each] for each in preset.law_fitted]
+    # With too few thresholds for a β the claims are judged all the same, without what counting predicts.
+    every_scalar = fit_capacity(fitted, "tables and MLP") if len(usable(fitted)) >= LAW_LEAST else None
     result = [capacity(learned)]
     for name, partner in FROZEN_AGAINST:
         if found(name):
-            result.append(frozen(found(name), found(partner), name))
+            result.append(frozen(found(name), found(partner), name, every_scalar))
     for name, exponent in EXPECTED_GROWTH:
         if found(name):
             result.append(growth(found(name), exponent, name))
     table: list[tuple[str, Residual]] = []
-    fitted = [measured[each] for each in preset.law_fitted]
     for group, curves in preset.law_held_out:
         verdict, rows = capacity_law(fitted, [measured[each] for each in curves], group)
         result.append(verdict)

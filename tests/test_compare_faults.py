@@ -112,6 +112,48 @@ def test_a_read_only_store_can_be_listed_and_not_added_to() -> None:
         shutil.rmtree(folder)
 
 
+@needs_torch
+def test_a_worker_that_dies_is_a_failed_run_and_no_threshold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(presets.PRESETS, "tiny", TINY)
+    monkeypatch.setattr(command, "TRAINER", "tests.trainers:suicidal")
+    path = tmp_path / "runs.sqlite"
+    found = run("compare", "--preset", "tiny", "--store", path, "--workers", "1")
+    assert found.exit_code == 1
+    assert "every run failed at dimension" in found.stdout
+    with open_store(path, read_only=True) as store:
+        runs = store.summaries()
+    assert {each["status"] for each in runs} == {"failed"}
+    assert {each["error"] for each in runs} == {"the worker was killed by SIGKILL (perhaps for lack of memory)"}
+
+
+FULL_DISK = """
+import resource, signal, sys
+import georecall
+from empirical import presets
+from tests.comparisons import TINY
+presets.PRESETS["tiny"] = TINY
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as on a full disk, writing then fails
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+georecall.main(["compare", "--preset", "tiny", "--workers", "1", "--store", sys.argv[1]])
+"""
+
+
+@needs_torch
+def test_a_disk_that_fills_up_is_one_line_and_the_store_stays_whole(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    with open_store(path) as store:
+        store.add(result(TINY_CURVES[0].config(4, seed=0), memorised=True))
+    before = path.read_bytes()
+    asked = [sys.executable, "-c", FULL_DISK, str(path), str(len(before))]
+    found = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT)
+    assert found.returncode == 2, found.stdout + found.stderr
+    (line,) = [each for each in found.stderr.splitlines() if " runs: " not in each]
+    assert line == f"georecall: cannot read or write {path}: disk I/O error"
+    with open_store(path) as store:
+        assert len(store.summaries()) == 1
+    assert not list(tmp_path.glob("*.tmp"))
+
+
 WITHOUT_TORCH = """
 from importlib.machinery import PathFinder
 find = PathFinder.find_spec

@@ -1,5 +1,6 @@
 """Sweeps in processes of this machine: resumed they end as if uninterrupted, and one run's death is its own."""
 
+import dataclasses
 import os
 import random
 import signal
@@ -164,6 +165,25 @@ def test_threads_do_not_fight(store: Store, monkeypatch: pytest.MonkeyPatch) -> 
     assert LocalPool("tests.trainers:steady").capacity == available_cores()
     stacked = LocalPool("tests.trainers:steady", device="cuda")
     assert (stacked.capacity, stacked.unit_size) == (1, None)
+
+
+def test_a_stack_ends_in_time_for_a_budget(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert config(0).logits == 128
+    assert dataclasses.replace(config(0), hops=3).logits == 512
+    assert dataclasses.replace(config(0), hops=3, chain=True).logits == 128
+    monkeypatch.setattr("empirical.engine.UNIT_LOGITS", 300)
+    sizes: list[int] = []
+
+    class Counting(Sinking):
+        unit_size = None  # type: ignore[assignment]
+
+        def submit(self, unit: int, configs: Sequence[RunConfig]) -> None:
+            sizes.append(len(configs))
+            self.reports = [*(Report(unit, Outcome(*outcome_of(each))) for each in configs), Report(unit, ended=True)]
+
+    larger = dataclasses.replace(config(5), entities=64)  # more than a stack holds: it gets a unit of its own
+    assert run_on(Counting(0), [*configs(5), larger], store).missing == 0
+    assert sizes == [2, 2, 1, 1]
 
 
 SWEEP = """

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from empirical.cost import CPU_CORE, estimate, estimated_seconds
+from empirical.cost import CPU_CORE, GPU, estimate, estimated_seconds
 from empirical.curves import Curve, curve
 from empirical.presets import PRESETS, preset
 from empirical.runs import RunConfig, RunResult
@@ -187,6 +187,7 @@ def test_presets_have_the_sizes_they_promise() -> None:
 def test_the_sweeps_are_affordable_on_two_cores() -> None:
     assert estimate(PRESETS["quick"].plan, CPU_CORE).seconds < 2 * 120
     assert estimate(PRESETS["standard"].plan, CPU_CORE).seconds < 2 * 1800
+    assert estimate(PRESETS["paper"].plan, GPU).seconds < 540
 
 
 def test_the_price_of_a_run() -> None:

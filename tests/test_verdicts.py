@@ -208,6 +208,14 @@ def test_the_verdicts_of_a_whole_preset_in_a_world_that_obeys_the_capacity_law()
     by_claim = {(each.claim, each.statement.split(":")[0]): each.status for each in judged}
     assert by_claim["E2", "frozen both"] == by_claim["E2", "frozen both, selector width"] == "supported"
     assert by_claim["E2", "frozen subjects"] != "supported"
+    # Bits are all that counts here, so what is fitted is what counting predicts, and the other way round.
+    for each in judged:
+        if each.claim == "E2" and each.statement.startswith("frozen both"):
+            assert abs(number(each, "b, counted") - number(each, "b")) < 0.15
+            assert number(each, "b, counted") > 0.2
+    law = next(each for each in judged if each.claim == "E8" and each.statement.startswith("larger"))
+    assert number(law, "β") == pytest.approx(2.0, abs=0.2)
+    assert number(law, "β, MLP counted") < number(law, "β, low")
     assert by_claim["E6", "hops learned"] == by_claim["E6", "chain"] == "supported"
     assert {status for (claim, _), status in by_claim.items() if claim == "E8"} == {"supported"}
     assert by_claim["E1", "d* = Θ(R·log N) with learned tables"] == "supported"

@@ -52,6 +52,11 @@ def at_once(configs: Sequence[RunConfig], device: str) -> list[Run]:
     return list(steady(configs, device))
 
 
+def suicidal(configs: Sequence[RunConfig], device: str) -> Iterator[Run]:
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield from steady(configs, device)
+
+
 def faulty(configs: Sequence[RunConfig], device: str) -> Iterator[Run]:
     """Fails by the seed, unless the environment says MENDED."""
     for each, run in zip(configs, steady(configs, device), strict=True):
