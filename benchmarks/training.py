@@ -1,6 +1,7 @@
 """How the arrangements of training compare on this machine: ratios of figures of one run, in model steps a second.
 
-Run alone on an idle machine: python benchmarks/training.py [--device cuda] [--large]. `--large` adds N = 4096. The
+Run alone on an idle machine: python benchmarks/training.py [--device cuda] [--large]. `--large` adds N = 4096, and
+there the matrix products of training as a share of the rate that one large product reaches on the same device. The
 plain way is what comparable code does: one model, eager float32, all N·R × N logits at once, torch's AdamW.
 """
 
@@ -13,6 +14,8 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 if importlib.util.find_spec("torch") is None:
@@ -25,6 +28,8 @@ from empirical.runs import RunConfig
 torch: Any = importlib.import_module("torch")
 
 SECONDS = 2.0
+LARGE = RunConfig(4096, 4, 64, 256)
+SQUARE = 4096  # the side of the product that the device's rate is read off
 
 
 def rate(step: Callable[[], Any], device: str) -> float:
@@ -119,6 +124,25 @@ def compare(sizes: tuple[int, int, int, int], members: int, device: str) -> None
             report(f"{name}, float32", processes(base, count, threads), reference)
 
 
+def report_throughput(device: str) -> None:
+    """Print the rate of training's matrix products beside that of one large product, in each precision of the device.
+
+    A fact costs a multiplication and an addition for each of N·d + 2·d·m weights, three times: forward, and backward to
+    the weights and to the inputs.
+    """
+    size, width, facts = LARGE.dimension, LARGE.width, LARGE.entities * LARGE.relations
+    work = 6 * facts * (LARGE.entities * size + 2 * size * width)
+    print(f"matrix products of training at N = {LARGE.entities}, R = {LARGE.relations}, d = {size}, on {device}:")
+    for precision in ("float32", "bfloat16", *(["tf32"] if device.startswith("cuda") else [])):
+        config = replace(LARGE, precision=precision)  # type: ignore[arg-type]
+        kind = torch.bfloat16 if precision == "bfloat16" else torch.float32
+        matrix = torch.ones((SQUARE, SQUARE), device=device, dtype=kind)
+        with training.products(precision):
+            most = 2 * SQUARE**3 * rate(partial(torch.matmul, matrix, matrix), device)
+            found = work * rate(chunked_step([config], device), device)
+        print(f"  {precision:9s} {found / 1e9:10.1f} of {most / 1e9:10.1f} Gflop/s: a share of {found / most:.2f}")
+
+
 def main() -> None:
     """Ratios at a small, a middle and, with --large, the paper's size."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -130,6 +154,7 @@ def main() -> None:
     compare((512, 4, 32, 128), 8, chosen.device)
     if chosen.large:
         compare((4096, 4, 64, 256), 2, chosen.device)
+        report_throughput(chosen.device)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,24 @@ def test_killed_it_goes_on_and_ends_as_if_it_had_not_been(finished: Finished, tm
     assert again.stdout == ended.stdout
 
 
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_tiny")
+def test_the_comparison_runs_on_a_gpu_without_a_changed_line(finished: Finished, tmp_path: Path) -> None:
+    path, written = tmp_path / "runs.sqlite", tmp_path / "report.json"
+    asked = ("compare", "--preset", "tiny", "--device", "cuda", "--store", path, "--json", written)
+    stopped = run(*asked, "--time-budget", "0")
+    assert stopped.exit_code == 1
+    assert run(*asked).exit_code == 0
+    report = json.loads(written.read_text())
+    assert report["complete"]
+    assert report["failed"] == 0
+    assert report["provenance"]["device"] == "cuda"
+    # Rounding differs between devices, so a borderline run may; a threshold may not, beyond the interval.
+    for ours, theirs in zip(report["thresholds"], finished.report.thresholds, strict=True):
+        assert theirs.high is not None
+        assert theirs.low - 1 <= ours["dimension"] <= theirs.high + 1
+
+
 DRIVER = """
 import sys
 import georecall

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import sympy
 
 from theory.registry import Construction, Theorem, theorems
@@ -26,7 +28,7 @@ model is **universal** if nothing but the subject table depends on g. A read-out
 is known, **learned** if its rows may depend on g, **tied** if they are the subject rows. Every bound on several hops
 says which: R^k is the price with a fixed read-out, R^⌈k/2⌉ with a learned one.
 
-c(a) in {-1,+1}^p is the sign code of entity a, (n)_j = n(n-1)..(n-j+1), and logarithms are to base 2. In the formulas
+c(a) in {-1,+1}^p is the sign code of entity a, (n)\\_j = n(n-1)..(n-j+1), and logarithms are to base 2. In the formulas
 p = ⌈log2 N⌉, q = ⌈p/b⌉, l = ⌈log2 R⌉, i = ⌈⌈R·log2 N⌉/b⌉, t = ⌈R·p/b⌉, a = ⌈log2 2k⌉, h = ⌈k/2⌉, g = ⌊k/2⌋, s =
 ⌈k/j⌉, rho = k - (s-1)·j, e = [rho ≠ j], c = min(2, R-1), m = [R > 1], u = [R > 1 and k > 1].
 
@@ -42,16 +44,25 @@ def as_markdown() -> str:
     return HEADER + "".join(_section(theorem) for theorem in theorems().values())
 
 
+def without_marks(text: str) -> str:
+    """The text so that Markdown shows every character of its formulas.
+
+    A _ beside a bracket, and the star of the threshold d*, would begin or end emphasis, and a < before a letter a tag.
+    """
+    marks = r"(?<![\w\\])_|(?<!\\)_(?!\w)|(?<=(?<![\w*])d)\*"
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(marks, r"\\\g<0>", text))
+
+
 def _section(theorem: Theorem) -> str:
     lines = [f"\n## {theorem.identifier}. {theorem.title}\n"]
-    lines.append(f"*Assumptions:* {'; '.join(theorem.assumptions)}.\n")
-    lines.append(f"**Statement.** {theorem.statement}\n")
+    lines.append(f"*Assumptions:* {without_marks('; '.join(theorem.assumptions))}.\n")
+    lines.append(f"**Statement.** {without_marks(theorem.statement)}\n")
     if theorem.constructions:
         lines.append("| construction | d | width | margin | read-out |")
         lines.append("|---|---|---|---|---|")
         lines += [_line(construction) for construction in theorem.constructions]
         lines.append("")
-    lines.append(f"*Proof.* {theorem.proof}\n")
+    lines.append(f"*Proof.* {without_marks(theorem.proof)}\n")
     return "\n".join(lines)
 
 
