@@ -6,12 +6,13 @@ VENV := .venv
 comma := ,
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test lint benchmark clean
+.PHONY: help reproduce test lint docs benchmark clean
 
 help:
 	@echo 'make reproduce   verify every claim, train the small models, and print the ledger'
 	@echo 'make test        lint, check the types and run the tests'
 	@echo 'make lint        ruff and mypy alone'
+	@echo 'make docs        build the documentation into site/; a warning is an error'
 	@echo 'make benchmark   run every benchmark, one after the other, and print its figures'
 	@echo 'make clean       remove .venv and everything that was built'
 	@echo 'Another interpreter: make test PYTHON=python3.12 (3.11 or newer; make clean first if .venv is there)'
@@ -27,11 +28,14 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/dev.stamp
+	$(BIN)/mkdocs build --strict
+
 benchmark: $(VENV)/base.stamp
 	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # $(call install,EXTRAS): the pinned packages and the project itself, editable, in .venv.
 define install
@@ -43,9 +47,9 @@ $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint co
 endef
 
 $(VENV)/base.stamp: pyproject.toml constraints.txt
-	$(call install,[empirical])
+	$(call install,[empirical$(comma)figures])
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt
-	$(call install,[dev$(comma)empirical])
+	$(call install,[dev$(comma)docs$(comma)empirical$(comma)figures$(comma)probe])
 	@touch $(VENV)/base.stamp $@

@@ -26,6 +26,7 @@ from empirical.runs import MEMORISED_AT
 from theory.errors import InputError
 
 Counting = Literal["tables", "tables and MLP"]
+COUNTINGS: tuple[Counting, ...] = ("tables", "tables and MLP")
 
 PILOT_BETA = 2.0  # bits a scalar of the tables; only where a search begins, never part of a fit
 ERROR_RATE = 1 - Fraction(str(MEMORISED_AT))  # of a run that has memorised

@@ -43,6 +43,7 @@ class Residual:
     """One threshold beside its prediction. `relative_error` is d*/predicted - 1, None without an estimate of d*."""
 
     curve: str
+    counting: Counting
     role: Literal["fitted", "held out"]
     predicted: float
     dimension: float | None
@@ -96,7 +97,9 @@ def _residual(law: Capacity, each: Measured, role: Literal["fitted", "held out"]
         outcome = "holds"
     elif found.monotone and (above or below):
         outcome = "breaks"
-    return Residual(each.curve.name, role, predicted, found.dimension, found.low, found.high, error, outcome)
+    return Residual(
+        each.curve.name, law.counting, role, predicted, found.dimension, found.low, found.high, error, outcome
+    )
 
 
 def _log_beta(each: Measured, counting: Counting) -> tuple[float, float]:

@@ -7,7 +7,7 @@ learned attention, for one GPU. What they cost: `cost.estimate`.
 Experiments: `capacity` (E1: both tables learned), `frozen subjects`, `frozen read-out`, `frozen both` (the rest of E2's
 2 × 2), `hops learned`, `hops tied`, `hops frozen`, `chain` (E6), `budget` (E1's curves with fewer and more steps) and
 `switches` (one change each). E8 is fitted to `law_fitted`, one hop with learned tables, and tested on each group of
-`law_held_out`: larger sizes, more hops, tables that are tied or frozen, chains.
+`law_held_out`: larger sizes, more hops, tables that are tied or frozen, chains, another width.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _preset(name: str, experiments: dict[str, tuple[Curve, ...]], larger: tuple[
     every = tuple(dict.fromkeys(each for curves in experiments.values() for each in curves))
     fitted = tuple(each for each in experiments["capacity"] if each not in larger)
     groups = [("larger sizes", larger)]
-    for group in ("hops learned", "hops tied", "hops frozen", "chain", "frozen subjects", "frozen read-out"):
+    for group in (*HOPS, *FROZEN, "learned, selector width", "frozen both, selector width"):
         unseen = tuple(each for each in experiments.get(group, ()) if each not in experiments["capacity"])
         groups += [(group, unseen)] if unseen else []
     return Preset(name, tuple(experiments.items()), fitted, tuple(groups), Plan(every, **search))

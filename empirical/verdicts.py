@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from empirical.capacity import Counting
+from empirical.capacity import COUNTINGS, Counting, tables_learned
 from empirical.capacity_fit import LAW_LEAST, Capacity, Residual, counted_exponents, fit_capacity, residuals
 from empirical.curves import Curve
 from empirical.laws import (
@@ -158,41 +158,35 @@ def growth(measured: Sequence[Measured], expected: float, condition: str) -> Ver
 
 
 def capacity_law(
-    fitted: Sequence[Measured], held_out: Sequence[Measured], group: str
+    fitted: Sequence[Measured], held_out: Sequence[Measured], group: str, counting: Counting
 ) -> tuple[Verdict, tuple[Residual, ...]]:
-    """E8: one β, bits for each scalar of the tables, predicts the thresholds of curves that it was not fitted to.
+    """E8: one β predicts the thresholds of curves that it was not fitted to.
 
     Fit β to the fitted curves; a held-out threshold holds if it lies within 25 % of its prediction, and breaks the law
     if its whole interval lies outside. Supported if at least five thresholds were held out, at least 90 % of them hold,
     and the interval of β spans less than a factor of 1.5. Not supported if more than 10 % of at least five held-out
-    ones, and at least two, break it. Beside it the same law with the MLP's scalars counted too, which decides nothing.
+    ones, and at least two, break it. There are two laws: β bits for each scalar of the tables that learn, or for each
+    scalar that learns, the MLP's too.
     """
     table: list[Residual] = []
     if {each.curve for each in fitted} & {each.curve for each in held_out}:
         raise InputError("a curve that β was fitted to cannot be held out as well")
 
-    def tested(counting: Counting) -> tuple[Capacity, int, int, Numbers]:
-        law = fit_capacity(fitted, counting)
-        found = residuals(law, fitted, held_out)
-        if counting == "tables":
-            table.extend(found)
-        outcomes = [each.outcome for each in found if each.role == "held out"]
-        holds, breaks = outcomes.count("holds"), outcomes.count("breaks")
-        numbers = [*_figures(law.beta), ("scatter of log β", law.scatter)]
-        return law, holds, breaks, [*numbers, ("hold", float(holds)), ("break", float(breaks))]
-
     def judge(_: Sequence[Measured]) -> tuple[Status, Numbers]:
-        law, holds, breaks, numbers = tested("tables")
-        numbers += [("fitted curves", float(law.curves)), ("held out", float(len(held_out)))]
-        numbers += [(f"{name}, MLP counted", value) for name, value in tested("tables and MLP")[3]]
-        if len(held_out) < HELD_OUT_LEAST:
+        law = fit_capacity(fitted, counting)
+        table.extend(residuals(law, fitted, held_out))
+        outcomes = [each.outcome for each in table if each.role == "held out"]
+        holds, breaks = outcomes.count("holds"), outcomes.count("breaks")
+        numbers = [*_figures(law.beta), ("scatter of log β", law.scatter), ("fitted curves", float(law.curves))]
+        numbers += [("held out", float(len(outcomes))), ("hold", float(holds)), ("break", float(breaks))]
+        if len(outcomes) < HELD_OUT_LEAST:
             return "undecided", numbers
-        if breaks >= BREAKS_LEAST and breaks > (1 - HELD_OUT_SHARE) * len(held_out):
+        if breaks >= BREAKS_LEAST and breaks > (1 - HELD_OUT_SHARE) * len(outcomes):
             return "not supported", numbers
         sharp = law.beta.high < 1.5 * law.beta.low
-        return "supported" if sharp and holds >= HELD_OUT_SHARE * len(held_out) else "undecided", numbers
+        return "supported" if sharp and holds >= HELD_OUT_SHARE * len(outcomes) else "undecided", numbers
 
-    statement = f"{group}: β bits for each scalar of the tables, with the β of other curves, predict d*"
+    statement = f"{group}: β bits for each scalar of the {counting}, with the β of other curves, predict d*"
     return _verdict("E8", statement, capacity_law, judge, [*fitted, *held_out]), tuple(table)
 
 
@@ -239,10 +233,17 @@ def of_preset(
         if found(name):
             result.append(growth(found(name), exponent, name))
     table: list[tuple[str, Residual]] = []
-    for group, curves in preset.law_held_out:
-        verdict, rows = capacity_law(fitted, [measured[each] for each in curves], group)
-        result.append(verdict)
-        table += [(group, row) for row in rows if row.role == "held out"]
+    for counting in COUNTINGS:
+        every: list[Measured] = []
+        for group, curves in preset.law_held_out:
+            if counting == "tables" and not all(tables_learned(each) for each in curves):
+                continue  # where no table learns there is nothing to count
+            held_out = [measured[each] for each in curves]
+            verdict, rows = capacity_law(fitted, held_out, group, counting)
+            result.append(verdict)
+            table += [(group, row) for row in rows if row.role == "held out"]
+            every += held_out
+        result.append(capacity_law(fitted, every, "all of these", counting)[0])
     longer = [each for each in found("budget") if each.curve.condition.steps > learned[0].curve.condition.steps]
     if longer:
         result.append(budget(longer, learned))

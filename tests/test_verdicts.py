@@ -9,9 +9,10 @@ import pytest
 
 from empirical import verdicts
 from empirical.capacity import Counting, bits_per_relation, predicted_dimension, tables_learned
+from empirical.capacity_fit import Residual
 from empirical.curves import Curve, curve
 from empirical.laws import Measured, measure
-from empirical.presets import PRESETS
+from empirical.presets import PRESETS, Preset
 from empirical.verdicts import Verdict
 from tests.simulated import bounded, erratic, logistic, measured, noisy, sweep
 from theory.errors import InputError
@@ -137,7 +138,7 @@ def test_growth_on_the_edge_of_the_tolerance_is_undecided() -> None:
 def test_one_constant_supports_the_capacity_law() -> None:
     fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
     held_out = noisy(CURVES[9:], prediction(2.1), 0.05, 0.04, seed=10)
-    verdict, table = verdicts.capacity_law(fitted, held_out, "larger sizes")
+    verdict, table = verdicts.capacity_law(fitted, held_out, "larger sizes", "tables")
     assert verdict.status == "supported"
     assert number(verdict, "hold") == 9
     assert len(table) == 18
@@ -147,38 +148,44 @@ def test_curves_that_break_the_law_refute_it_and_are_named() -> None:
     fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
     held_out = noisy(CURVES[9:16], prediction(2.1), 0.05, 0.04, seed=10)
     held_out += noisy(CURVES[16:], prediction(1.0), 0.0, 0.04, seed=11)
-    verdict, table = verdicts.capacity_law(fitted, held_out, "larger sizes")
+    verdict, table = verdicts.capacity_law(fitted, held_out, "larger sizes", "tables")
     assert verdict.status == "not supported"
     assert [each.curve for each in table if each.outcome == "breaks"] == [each.name for each in CURVES[16:]]
 
 
 def test_few_or_blurred_held_out_thresholds_leave_the_law_undecided() -> None:
     fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
-    few, _ = verdicts.capacity_law(fitted, noisy(CURVES[9:13], prediction(2.1), 0.05, 0.04, seed=10), "few")
+    few, _ = verdicts.capacity_law(fitted, noisy(CURVES[9:13], prediction(2.1), 0.05, 0.04, seed=10), "few", "tables")
     assert few.status == "undecided"
     off = [measured(each, 1.35 * prediction(2.1)(each), deviation=0.3) for each in CURVES[9:]]
-    blurred, _ = verdicts.capacity_law(fitted, off, "blurred")
+    blurred, _ = verdicts.capacity_law(fitted, off, "blurred", "tables")
     assert (blurred.status, number(blurred, "hold"), number(blurred, "break")) == ("undecided", 0, 0)
     right = noisy(CURVES[9:-1], prediction(2.1), 0.05, 0.04, seed=10)
-    one, table = verdicts.capacity_law(fitted, [*right, measured(CURVES[-1], 40.0)], "one odd curve")
+    one, table = verdicts.capacity_law(fitted, [*right, measured(CURVES[-1], 40.0)], "one odd curve", "tables")
     assert (one.status, number(one, "break")) == ("undecided", 1)
     assert table[-1].outcome == "breaks"
     betas = zip(CURVES[:4], (1.5, 1.9, 2.3, 2.9), strict=True)
     loose = [measured(each, prediction(beta)(each)) for each, beta in betas]
-    vague, _ = verdicts.capacity_law(loose, [measured(each, prediction(2.1)(each)) for each in CURVES[9:]], "vague β")
+    vague, _ = verdicts.capacity_law(
+        loose, [measured(each, prediction(2.1)(each)) for each in CURVES[9:]], "vague β", "tables"
+    )
     assert (vague.status, number(vague, "hold")) == ("undecided", 9)
-    unfitted, table = verdicts.capacity_law(fitted[:2], noisy(CURVES[9:], linear, 0.05, 0.04, seed=10), "unfitted")
+    unfitted, table = verdicts.capacity_law(
+        fitted[:2], noisy(CURVES[9:], linear, 0.05, 0.04, seed=10), "unfitted", "tables"
+    )
     assert unfitted.status == "undecided"
     assert "at least three thresholds" in unfitted.reason
     assert table == ()
-    unknown, _ = verdicts.capacity_law(noisy(CURVES[:9], prediction(2.1), 1.0, 0.04, seed=12), fitted[:0], "no β")
+    unknown, _ = verdicts.capacity_law(
+        noisy(CURVES[:9], prediction(2.1), 1.0, 0.04, seed=12), fitted[:0], "no β", "tables"
+    )
     assert unknown.status == "undecided"
 
 
 def test_a_fitted_curve_is_not_held_out() -> None:
     fitted = noisy(CURVES[:9], prediction(2.1), 0.05, 0.04, seed=9)
     with pytest.raises(InputError, match="cannot be held out as well"):
-        verdicts.capacity_law(fitted, fitted[:5], "the same")
+        verdicts.capacity_law(fitted, fitted[:5], "the same", "tables")
 
 
 @pytest.mark.parametrize(
@@ -192,35 +199,51 @@ def test_more_steps(ratio: float, deviation: float, status: str) -> None:
     assert verdicts.budget(long[:1], short).status == "undecided"
 
 
-def test_the_verdicts_of_a_whole_preset_in_a_world_that_obeys_the_capacity_law() -> None:
-    """The standard sweep on made-up runs: bits are all that counts, so frozen subjects cost a constant factor."""
-
-    def world(each: Curve) -> float:
-        counting: Counting = "tables" if tables_learned(each) else "tables and MLP"
-        return predicted_dimension(each, 2.0, counting)
-
-    chosen = PRESETS["standard"]
+def of_world(
+    chosen: Preset, counted: Callable[[Curve], Counting]
+) -> tuple[dict[tuple[str, str], verdicts.Verdict], tuple[tuple[str, Residual], ...]]:
+    """The verdicts, by claim and statement, where two bits for each scalar that is counted are all that matters."""
     found: dict[Curve, Measured] = {}
     for place, each in enumerate(chosen.plan.curves):
-        (trace,) = sweep(replace(chosen.plan, curves=(each,)), logistic(world(each), 25, place))
+        threshold = predicted_dimension(each, 2.0, counted(each))
+        (trace,) = sweep(replace(chosen.plan, curves=(each,)), logistic(threshold, 25, place))
         found[each] = measure(each, trace.runs)
     judged, table = verdicts.of_preset(chosen, found)
-    by_claim = {(each.claim, each.statement.split(":")[0]): each.status for each in judged}
-    assert by_claim["E2", "frozen both"] == by_claim["E2", "frozen both, selector width"] == "supported"
-    assert by_claim["E2", "frozen subjects"] != "supported"
-    # Bits are all that counts here, so what is fitted is what counting predicts, and the other way round.
-    for each in judged:
-        if each.claim == "E2" and each.statement.startswith("frozen both"):
+    return {(each.claim, each.statement): each for each in judged}, table
+
+
+def test_the_verdicts_of_a_whole_preset_where_the_tables_store_the_facts() -> None:
+    """Made-up runs of the standard sweep: frozen subjects cost a constant factor, and one hop's width is nothing."""
+    chosen = PRESETS["standard"]
+    found, table = of_world(chosen, lambda each: "tables" if tables_learned(each) else "tables and MLP")
+    status = {(claim, statement.split(":")[0]): each.status for (claim, statement), each in found.items()}
+    assert status["E2", "frozen both"] == status["E2", "frozen both, selector width"] == "supported"
+    assert status["E2", "frozen subjects"] != "supported"
+    assert status["E6", "hops learned"] == status["E6", "chain"] == "supported"
+    assert status["E1", "d* = Θ(R·log N) with learned tables"] == "supported"
+    assert status["budget", "more steps leave d* where it is"] == "supported"
+    tables = [each for (_, statement), each in found.items() if "scalar of the tables," in statement]
+    assert len(tables) == 9
+    assert {each.status for each in tables} == {"supported"}
+    curves = sum(len(curves) for _, curves in chosen.law_held_out)
+    frozen = sum(len(curves) for group, curves in chosen.law_held_out if group.startswith("frozen both"))
+    assert frozen > 0
+    assert [row.counting for _, row in table].count("tables and MLP") == curves
+    assert [row.counting for _, row in table].count("tables") == curves - frozen
+
+
+def test_the_verdicts_of_a_whole_preset_where_every_scalar_stores_facts() -> None:
+    """What is fitted is then what counting predicts, and β for each scalar of the tables alone is no constant."""
+    found, _ = of_world(PRESETS["standard"], lambda each: "tables and MLP")
+    every = [each for (_, statement), each in found.items() if "scalar of the tables and MLP," in statement]
+    assert len(every) == 11
+    assert {each.status for each in every} == {"supported"}
+    assert all(number(each, "β") == pytest.approx(2.0, abs=0.1) for each in every)
+    assert any(each.status == "not supported" for (_, text), each in found.items() if "scalar of the tables," in text)
+    for (claim, statement), each in found.items():
+        if claim == "E2" and statement.startswith("frozen both"):
             assert abs(number(each, "b, counted") - number(each, "b")) < 0.15
             assert number(each, "b, counted") > 0.2
-    law = next(each for each in judged if each.claim == "E8" and each.statement.startswith("larger"))
-    assert number(law, "β") == pytest.approx(2.0, abs=0.2)
-    assert number(law, "β, MLP counted") < number(law, "β, low")
-    assert by_claim["E6", "hops learned"] == by_claim["E6", "chain"] == "supported"
-    assert {status for (claim, _), status in by_claim.items() if claim == "E8"} == {"supported"}
-    assert by_claim["E1", "d* = Θ(R·log N) with learned tables"] == "supported"
-    assert by_claim["budget", "more steps leave d* where it is"] == "supported"
-    assert len(table) == sum(len(curves) for _, curves in chosen.law_held_out)
 
 
 def test_a_verdict_carries_its_rule_and_is_json() -> None:
