@@ -41,7 +41,9 @@ for command in (
     verification.count,
     verification.bounds,
     experiments.compare,
+    experiments.probe,
     experiments.runs,
     reproduction.reproduce,
+    reproduction.figures,
 ):
     main.add_command(command)

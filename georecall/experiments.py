@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from georecall.options import count_option, file_option, store_option
-from theory.errors import InputError
+from georecall.options import count_option, file_option, require_directory, store_option
 
 
 @click.command()
@@ -35,14 +34,36 @@ def compare(
     """
     from empirical import command
 
-    if json is not None and not json.parent.is_dir():  # known before the hours of training
-        raise InputError(f"cannot write {json}: there is no directory {json.parent}")
+    require_directory(json)
     with command.counting_runs() as show:
         report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
     click.echo(command.text(report), nl=False)
     if json is not None:
         command.write(report, json)
     sys.exit(0 if command.succeeded(report) else 1)
+
+
+@click.command()
+@click.option("--model", required=True, help="A local directory, a .gguf file, or a packaged model: smollm2, minilm.")
+@click.option("--relations", required=True, help="A JSON file or a directory of them, countries, elements, or all.")
+@click.option("--layers", default="all", show_default=True, help="all, or numbers and ranges, as in 0,8,12:20.")
+@file_option("--json", "Write the report here, as JSON.")
+@file_option("--out", "Write the fitted maps into this directory.")
+def probe(model: str, relations: str, layers: str, json: Path | None, out: Path | None) -> None:
+    """Ask of a pretrained language model whether several relations of a subject can be read off its hidden state by
+    linear maps, layer by layer (E7). Nothing is fetched: the model is a local one.
+    """
+    from empirical.probing import command
+
+    for path in (json, out):
+        require_directory(path)
+    with command.progress_bar() as show:
+        report = command.probe(model, relations, layers, progress=show)
+    click.echo(command.text(report), nl=False)
+    if json is not None:
+        command.write(report, json)
+    if out is not None:
+        command.write_maps(report, out)
 
 
 @click.group()

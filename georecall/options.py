@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from theory.errors import InputError
+
 if TYPE_CHECKING:
     from theory.ledger import Check, Row
 
@@ -36,6 +38,12 @@ seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random systems."
 )
 store_option = file_option("--store", "The run store (SQLite).", default="runs.sqlite", show_default=True)
+
+
+def require_directory(path: Path | None) -> None:
+    """InputError unless a file can be written there: known before the minutes or hours that it takes to fill it."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no directory {path.parent}")
 
 
 def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:

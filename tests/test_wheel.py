@@ -34,8 +34,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def test_wheel_carries_every_source_file_and_nothing_else(wheel: dict[str, bytes]) -> None:
     sources = {path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
     marks = {f"{package}/py.typed" for package in PACKAGES}
+    templates = {path.relative_to(ROOT).as_posix() for path in (ROOT / "paper_figs" / "templates").iterdir()}
     carried = {name for name in wheel if ".dist-info/" not in name}
-    assert carried == sources | marks
+    assert templates
+    assert carried == sources | marks | templates
 
 
 def test_wheel_installs_the_command(wheel: dict[str, bytes]) -> None:

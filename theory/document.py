@@ -1,4 +1,6 @@
-"""The registry as a page: `python -m theory.document > docs/theory.md` writes all statements with their proofs."""
+"""The registry as a page: `python -m theory.document > docs/theory.md` writes all statements with their proofs, and the
+lemmas that are proved by machine.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,12 @@ import re
 
 import sympy
 
+from theory.lemmas import LEMMAS
 from theory.registry import Construction, Theorem, theorems
 
 HEADER = """# The theorems
 
-*Made from `theory.registry` by `python -m theory.document`; a test keeps the two the same.*
+*Made from `theory.registry` and `theory.lemmas` by `python -m theory.document`; a test keeps the two the same.*
 
 ## Definitions
 
@@ -40,7 +43,7 @@ claim, what it stands on.
 
 
 def as_markdown() -> str:
-    """The page: definitions, then each theorem with assumptions, statement, formulas and proof."""
+    """The page: definitions, then each theorem with assumptions, statement, formulas, proof and lemmas."""
     return HEADER + "".join(_section(theorem) for theorem in theorems().values())
 
 
@@ -63,6 +66,11 @@ def _section(theorem: Theorem) -> str:
         lines += [_line(construction) for construction in theorem.constructions]
         lines.append("")
     lines.append(f"*Proof.* {without_marks(theorem.proof)}\n")
+    lemmas = [lemma for lemma in LEMMAS if lemma.theorem == theorem.identifier]
+    if lemmas:
+        lines.append("*Proved by machine, for all values and sizes:*\n")
+        lines += [f"- `{lemma.identifier}` ({lemma.prover}): {without_marks(lemma.statement)}" for lemma in lemmas]
+        lines.append("")
     return "\n".join(lines)
 
 

@@ -54,22 +54,28 @@ class Patch:
 class Probed(Protocol):
     """A model that can be probed. Layer 0 is the input embeddings, layer l ≥ 1 the output of block l - 1."""
 
-    name: str
-    layers: int
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        ...
+
+    @property
+    def layers(self) -> int:
+        """The number of blocks."""
+        ...
 
     def states(self, subjects: Sequence[str]) -> NDArray[np.float32]:
         """The residual stream at each subject's last token, shape [layers + 1, subjects, d]."""
         ...
 
     def directions(self, objects: Sequence[str]) -> NDArray[np.float32]:
-        """The read-out direction of each object's first token, shape [objects, d]."""
+        """The read-out direction of each object's first token, shape [objects, d]: the first after those that all of
+        these objects begin with. Objects that share it have the same direction."""
         ...
 
-    def scores(
-        self, relation: Relation, subjects: Sequence[str], patch: Patch | None = None
-    ) -> NDArray[np.float32]:
+    def scores(self, relation: Relation, subjects: Sequence[str], patch: Patch | None = None) -> NDArray[np.float32]:
         """The model's score of each candidate `relation.objects` when asked, shape [subjects, objects]; the largest is
-        the answer."""
+        the answer. Candidates that begin with the same token are told apart by the tokens that follow."""
         ...
 
     def randomised(self, seed: int) -> Probed:

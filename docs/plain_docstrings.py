@@ -1,0 +1,25 @@
+"""For the reference: docstrings are shown as they are written, so that Markdown takes no formula for a mark."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+from theory.document import without_marks
+
+
+class PlainDocstrings(griffe.Extension):
+    """Escapes the text of every docstring; code, between backticks or indented by four spaces, stays."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Called for every object once it has been read."""
+        if obj.docstring is not None:
+            obj.docstring.value = "\n".join(map(_line, obj.docstring.value.split("\n")))
+
+
+def _line(line: str) -> str:
+    if line.startswith("    "):
+        return line
+    return "".join(part if part.startswith("`") else without_marks(part) for part in re.split(r"(`[^`]*`)", line))

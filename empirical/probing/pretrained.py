@@ -1,0 +1,215 @@
+"""A pretrained language model as something to probe: its subject states, its objects' directions, and its answers.
+
+It is read from a local directory (`empirical.probing.checkpoints`) by transformers' Auto classes, in float32. Three
+kinds are told apart by the architecture that config.json names: *causal* models, which answer with what follows the
+question; *masked* ones, which answer in place of mask tokens; and *encoders* without an output layer, which have
+states, but give no answers.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import safetensors
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from empirical.probing import checkpoints, prompts
+from empirical.probing.continuations import is_faithful, log_probabilities, tree_of
+from empirical.probing.masks import mask_log_probabilities
+from empirical.probing.packages import needed
+from empirical.probing.probed import Patch, Relation
+from empirical.probing.state_cache import key_of, remembered
+from empirical.probing.states import find_blocks, hook_name, recording
+from empirical.probing.tokens import Row, common_start, encode, right_padded, spell
+from theory.errors import InputError
+
+Kind = Literal["causal", "masked", "encoder"]
+ROWS_AT_ONCE = 32
+
+
+@dataclass(frozen=True)
+class PretrainedModel:
+    """A model of transformers in evaluation mode, with its tokeniser.
+
+    `sha256` is of its configuration and weights; a model without one (random weights) has no states on disk. `cache`
+    is the directory of those.
+    """
+
+    name: str
+    kind: Kind
+    model: Any
+    tokenizer: Any
+    sha256: str | None
+    cache: Path
+
+    @property
+    def blocks(self) -> nn.ModuleList:
+        """The transformer's blocks."""
+        return find_blocks(self.model, self.model.config.num_hidden_layers)
+
+    @property
+    def layers(self) -> int:
+        """The number of blocks; the states have one layer more."""
+        return len(self.blocks)
+
+    def states(self, subjects: Sequence[str]) -> NDArray[np.float32]:
+        """The residual stream at each subject's last token, after neutral words, shape [layers + 1, subjects, d].
+
+        Computed once for a model and its subjects' tokens, then read from the cache. Raises InputError if the
+        tokeniser finds no token in a subject.
+        """
+        rows = encode(self.tokenizer, [prompts.about(subject) for subject in subjects])
+
+        def compute() -> dict[str, NDArray[np.float32]]:
+            return self._record(rows)
+
+        if self.sha256 is None:
+            found = compute()
+        else:
+            key = key_of(self.sha256, [[row.tokens, row.subject] for row in rows])
+            found = remembered(self.cache, key, compute)
+        return np.stack([found[hook_name(layer)] for layer in range(self.layers + 1)])
+
+    def _record(self, rows: Sequence[Row]) -> dict[str, NDArray[np.float32]]:
+        parts: dict[str, list[Tensor]] = {hook_name(layer): [] for layer in range(self.layers + 1)}
+        for first in range(0, len(rows), ROWS_AT_ONCE):
+            batch = rows[first : first + ROWS_AT_ONCE]
+            columns = torch.tensor([row.subject for row in batch])
+            with torch.inference_mode(), recording(self.blocks, columns) as found:
+                self.model.base_model(**right_padded(batch))
+            for name, part in parts.items():
+                part.append(found[name])
+        return {name: torch.cat(part).float().numpy() for name, part in parts.items()}
+
+    def directions(self, objects: Sequence[str]) -> NDArray[np.float32]:
+        """The read-out row (of an encoder: the input embedding) of one token of each object, shape [objects, d].
+
+        It is the first token, or the first after those that all of these objects begin with (numbers may all begin
+        with a space): objects may still share it. Raises InputError for an object that the tokeniser cannot spell.
+        """
+        spellings = spell(self.tokenizer, objects)
+        shared = common_start(spellings) if len(spellings) > 1 else 0
+        tokens = [spelling[min(shared, len(spelling) - 1)] for spelling in spellings]
+        readout = self.model.get_input_embeddings() if self.kind == "encoder" else self.model.get_output_embeddings()
+        return readout.weight.detach()[tokens].float().numpy()
+
+    def scores(self, relation: Relation, subjects: Sequence[str], patch: Patch | None = None) -> NDArray[np.float32]:
+        """The log-probability of each candidate when asked, after a few examples, shape [subjects, objects].
+
+        Of a causal model: that the text goes on along the candidate's tokens up to where they part from all other
+        candidates'. Of a masked one: the mean over as many mask tokens as the candidate has tokens. Raises InputError
+        for an encoder, an object that the tokeniser cannot spell, and two that it spells alike.
+        """
+        if self.kind == "encoder":
+            raise InputError(f"{self.name}: this model gives no answers, only states: it has no output layer")
+        spellings = spell(self.tokenizer, relation.objects)
+        tree = tree_of(relation.objects, spellings)
+        asked = [prompts.asking(relation, subject) for subject in subjects]
+        change = None if patch is None else torch.from_numpy(np.asarray(patch.change, np.float32))
+        if patch is not None and not 0 <= patch.layer <= self.layers:
+            raise InputError(f"{self.name} has layers 0 to {self.layers}; a patch names layer {patch.layer}")
+        found = torch.empty(len(subjects), len(spellings))
+        for group in _by_opening(asked):
+            some = [asked[number] for number in group]
+            added = None if patch is None or change is None else (patch.layer, change[group])
+            if self.kind == "causal":
+                found[group] = log_probabilities(self.model, self.blocks, encode(self.tokenizer, some), tree, added)
+            else:
+                found[group] = mask_log_probabilities(self.model, self.blocks, self.tokenizer, some, spellings, added)
+        return found.numpy()
+
+    def randomised(self, seed: int) -> PretrainedModel:
+        """The same configuration and tokeniser with the fresh weights that transformers draws from this seed."""
+        with torch.random.fork_rng(devices=[]), checkpoints.quiet():
+            torch.manual_seed(seed)
+            fresh = type(self.model)(copy.deepcopy(self.model.config)).float().eval()
+        return replace(self, name=f"{self.name}, random weights (seed {seed})", model=fresh, sha256=None)
+
+
+def _by_opening(asked: Sequence[prompts.Prompt]) -> list[list[int]]:
+    """The numbers of the prompts, those together that have the same examples."""
+    groups: dict[str, list[int]] = {}
+    for number, prompt in enumerate(asked):
+        groups.setdefault(prompt.opening, []).append(number)
+    return list(groups.values())
+
+
+def load_pretrained(model: str, cache: Path | None = None) -> PretrainedModel:
+    """Read a model from a directory, a .gguf file, or a package that ships it (`checkpoints.SHIPPED`).
+
+    `cache` (`checkpoints.cache_directory()` unless given) keeps converted models and states. Raises InputError: no
+    such directory, nothing or only pickles in it, no tokeniser or one that does not fit, an architecture that
+    transformers does not know, weights that are damaged or missing, transformers not installed.
+    """
+    transformers = needed("transformers")
+    home = checkpoints.cache_directory() if cache is None else cache
+    files = checkpoints.checkpoint(model, home)
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    with checkpoints.quiet():
+        config = _config(files.directory, local)
+        tokenizer = _tokenizer(files.directory, local)
+        kind = _kind(config)
+        loader = {
+            "causal": transformers.AutoModelForCausalLM,
+            "masked": transformers.AutoModelForMaskedLM,
+            "encoder": transformers.AutoModel,
+        }[kind]
+        try:
+            loaded, info = loader.from_pretrained(
+                files.directory,
+                config=config,
+                dtype=torch.float32,
+                use_safetensors=True,
+                output_loading_info=True,
+                **local,
+            )
+        except (OSError, ValueError, KeyError, RuntimeError, safetensors.SafetensorError) as error:
+            raise InputError(f"cannot read the weights in {files.directory}: {checkpoints.first_line(error)}") from None
+    # A pooler sits on top of the last state: nothing here reads it.
+    missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
+    if missing:
+        raise InputError(f"the weights in {files.directory} lack {missing[0]} (and {len(missing) - 1} others)")
+    if len(tokenizer) > loaded.get_input_embeddings().weight.shape[0]:
+        raise InputError(f"the tokeniser in {files.directory} is another model's: it has more tokens than embeddings")
+    found = PretrainedModel(files.name, kind, loaded.eval(), tokenizer, files.sha256, home)
+    blocks = found.blocks
+    if kind == "causal" and not is_faithful(loaded, blocks):
+        raise InputError(f"{files.directory}: a {config.model_type} model cannot be probed: its attention is special")
+    return found
+
+
+def _config(directory: Path, local: dict[str, Any]) -> Any:
+    try:
+        config = needed("transformers").AutoConfig.from_pretrained(directory, **local)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"cannot read {directory / 'config.json'}: {checkpoints.first_line(error)}") from None
+    if config.is_encoder_decoder or not isinstance(getattr(config, "num_hidden_layers", None), int):
+        raise InputError(f"{directory}: a {config.model_type} model is not one stack of blocks and cannot be probed")
+    return config
+
+
+def _tokenizer(directory: Path, local: dict[str, Any]) -> Any:
+    try:
+        tokenizer = needed("transformers").AutoTokenizer.from_pretrained(directory, **local)
+    except Exception as error:  # the tokenizers library raises Exception itself
+        raise InputError(f"cannot read the tokeniser in {directory}: {checkpoints.first_line(error)}") from None
+    if not tokenizer.is_fast:
+        raise InputError(f"the tokeniser in {directory} does not say where its tokens are: tokenizer.json is expected")
+    return tokenizer
+
+
+def _kind(config: Any) -> Kind:
+    names = needed("transformers.models.auto.modeling_auto")
+    architecture = (config.architectures or [""])[0]
+    if architecture in names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
+        return "causal"
+    if architecture in names.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values():
+        return "masked"
+    return "encoder"

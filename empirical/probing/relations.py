@@ -1,0 +1,98 @@
+"""Relations from JSON files in the format of the public LRE data set, or from the built-in sets.
+
+A file holds one object. Its keys that are used:
+
+* `name`: what the relation is called;
+* `prompt_templates`: questions, each with "{}" once, where the subject goes; the object follows after one space;
+* `prompt_templates_zs`: more of them (they come after the former, and count alone if those are empty or absent);
+* `samples`: a list of objects with `subject` and `object`, both texts.
+
+`properties` and everything else is ignored. A subject that occurs twice keeps its first object.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from empirical.probing.builtin import SETS
+from empirical.probing.probed import Relation
+from theory.errors import InputError
+
+
+def read_relations(source: str) -> tuple[Relation, ...]:
+    """The relations of a built-in set, of a JSON file, or of all *.json files below a directory (in the order of their
+    paths).
+
+    Raises InputError if there is no such set, file or directory, a file is not of the format (it says where), or two
+    relations have the same name.
+    """
+    if source in SETS:
+        return SETS[source]()
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(path.rglob("*.json"))
+        if not files:
+            raise InputError(f"there is no .json file below {path}")
+    elif path.is_file():
+        files = [path]
+    else:
+        raise InputError(f"there are no relations {source!r}: a .json file, a directory, or {' or '.join(SETS)}")
+    relations = tuple(read_file(file) for file in files)
+    seen: dict[str, Path] = {}
+    for file, relation in zip(files, relations, strict=True):
+        if relation.name in seen:
+            raise InputError(f"{file} and {seen[relation.name]} have the same name, {relation.name!r}")
+        seen[relation.name] = file
+    return relations
+
+
+def read_file(path: Path) -> Relation:
+    """One relation; InputError says what in the file is not as it should be."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}") from None
+    try:
+        return _relation(content, path)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _relation(content: Any, path: Path) -> Relation:
+    if not isinstance(content, dict):
+        raise InputError("an object with name, prompt_templates and samples is expected")
+    name = _text(content.get("name"), "name")
+    templates = _templates(content, "prompt_templates") + _templates(content, "prompt_templates_zs")
+    if not templates:
+        raise InputError('prompt_templates is missing or empty: a list of texts with "{}" for the subject is expected')
+    samples = content.get("samples")
+    if not isinstance(samples, list) or not samples:
+        raise InputError("samples is missing or empty: a list of objects with subject and object is expected")
+    objects: dict[str, str] = {}
+    for number, sample in enumerate(samples):
+        if not isinstance(sample, dict):
+            raise InputError(f"samples[{number}] is not an object with subject and object")
+        subject = _text(sample.get("subject"), f"samples[{number}].subject")
+        objects.setdefault(subject, _text(sample.get("object"), f"samples[{number}].object"))
+    return Relation(name, templates, tuple(objects.items()), f"the file {path.name}")
+
+
+def _templates(content: dict[str, Any], key: str) -> tuple[str, ...]:
+    templates = content.get(key, [])
+    if not isinstance(templates, list):
+        raise InputError(f"{key} is not a list of texts")
+    for number, template in enumerate(templates):
+        text = _text(template, f"{key}[{number}]")
+        if text.count("{}") != 1:
+            raise InputError(f'{key}[{number}] has {text.count("{}")} times "{{}}"; once is expected: {text!r}')
+    return tuple(template.rstrip() for template in templates)
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where} is {'missing' if value is None else 'not a text with something in it'}")
+    return value.strip()

@@ -1,0 +1,218 @@
+"""The whole probe of one model, and its record: readings by layer, superposition, exchanges, verdicts.
+
+The JSON record, its numbers rounded to four significant digits, has these keys (a *share* is {value, low, high,
+subjects}: a mean over subjects with its 95 % bootstrap interval):
+
+    model, dimension, blocks       the model's name, d and the number of blocks; layer 0 is the input embeddings
+    layers                         the layers measured, ascending
+    seed, level                    of folds, shuffles and bootstrap; 0.05
+    relations                      a list: name, source, subjects, objects, directions, known (share or null),
+                                   headline (a reading), by_layer (a reading for each of `layers`)
+        a reading                  layers (the one, or the one chosen in each fold); shares accuracy, known, unknown,
+                                   agreement, unseen (null where they do not apply), majority, shuffled, randomised,
+                                   similarity, gain; p_controls, p_similarity (Holm)
+    left_out                       a list of {relation, reason}
+    superposition                  a list, one a family: relations, subjects, layer, subspaces (pairs, mean, shuffled,
+                                   random, random_low, random_high), parts (relation, alone, lost_without), by_layer
+                                   (layer, together, shuffled, gain: shares of R²)
+    swaps                          a list: relation, others, layer, strength, through_map, random, shuffled (each with
+                                   shares success and leakage), gain, selective
+    maps                           a list: relation, layer, penalty, rank, subjects (the maps fitted to all subjects)
+    verdicts                       a list: claim, statement, status, rule, numbers, reason
+    provenance                     versions, platform, commit
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from empirical.probing.families import families
+from empirical.probing.maps import LinearMap, fit_chosen
+from empirical.probing.measure import (
+    Facts,
+    Progress,
+    RelationReading,
+    States,
+    checked_layers,
+    facts_of,
+    read_all,
+    silent,
+    states_of,
+)
+from empirical.probing.probed import Probed, Relation
+from empirical.probing.resampling import LEVEL
+from empirical.probing.superposition import Superposition, common_layer, superpose
+from empirical.probing.swap import Swap, swap
+from empirical.probing.verdict import Finding, exchanged, readable, superposed
+from empirical.provenance import provenance
+from theory.errors import InputError
+from theory.files import write_atomically
+
+GIVES_NO_ANSWERS = "the model gives no answers that could change"
+
+
+@dataclass(frozen=True)
+class FittedMap:
+    """A relation's map, fitted to all its subjects at the layer that the folds choose most often: for use, and not what
+    was measured."""
+
+    relation: str
+    layer: int
+    map: LinearMap
+
+    def as_dict(self) -> dict[str, Any]:
+        """What the record says of the map; its weights are in `write_maps`."""
+        found = self.map
+        sizes = {"penalty": found.penalty, "rank": found.rank, "subjects": found.subjects}
+        return {"relation": self.relation, "layer": self.layer, **sizes}
+
+
+@dataclass(frozen=True)
+class ProbeReport:
+    """Everything that was found of one model. `left_out` holds (relation, reason)."""
+
+    model: str
+    dimension: int
+    blocks: int
+    layers: tuple[int, ...]
+    seed: int
+    relations: tuple[RelationReading, ...]
+    left_out: tuple[tuple[str, str], ...]
+    superposition: tuple[Superposition, ...]
+    swaps: tuple[Swap, ...]
+    maps: tuple[FittedMap, ...]
+    verdicts: tuple[Finding, ...]
+    provenance: dict[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as JSON values (see the module)."""
+        parts = {
+            name: [each.as_dict() for each in getattr(self, name)]
+            for name in ("relations", "superposition", "swaps", "maps", "verdicts")
+        }
+        simple = {name: getattr(self, name) for name in ("model", "dimension", "blocks", "seed", "provenance")}
+        left_out = [{"relation": name, "reason": reason} for name, reason in self.left_out]
+        return {**simple, "level": LEVEL, "layers": list(self.layers), "left_out": left_out, **parts}
+
+
+def probe(
+    model: Probed,
+    relations: Sequence[Relation],
+    layers: Sequence[int] | None = None,
+    *,
+    asks: bool = True,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> ProbeReport:
+    """Probe a model for the relations at the given layers (all for None; layer 0 always, as a control).
+
+    `asks` is False for a model that gives no answers. InputError for a layer that the model does not have, a relation
+    with too few subjects, two relations of one name, and where no relation can be probed.
+    """
+    chosen = checked_layers(model, layers)
+    facts, left_out = _facts(model, relations, asks, progress)
+    progress("states", 0, 1)
+    states = states_of(model, [each.relation for each in facts], chosen, seed)
+    readings = read_all(facts, states, seed=seed, progress=progress)
+    sums: list[Superposition] = []
+    swaps: list[Swap] = []
+    for family in families(facts):
+        layer = common_layer(family, readings)
+        at = states.of(family.subjects)[0][chosen.index(layer)]
+        maps = [
+            fit_chosen(at, each.found, objects, seed)
+            for each, objects in zip(family.facts, family.objects, strict=True)
+        ]
+        sums.append(superpose(family, states, maps, layer, seed=seed, progress=progress))
+        swaps += swap(model, family, states, seed=seed, progress=progress) if asks else ()
+    verdicts = (readable(readings), superposed(sums, readings), exchanged(swaps, "" if asks else GIVES_NO_ANSWERS))
+    return ProbeReport(
+        model=model.name,
+        dimension=int(states.model.shape[-1]),
+        blocks=model.layers,
+        layers=chosen,
+        seed=seed,
+        relations=readings,
+        left_out=tuple(left_out),
+        superposition=tuple(sums),
+        swaps=tuple(swaps),
+        maps=tuple(_fitted(each, found, states, seed) for each, found in zip(facts, readings, strict=True)),
+        verdicts=verdicts,
+        provenance=provenance("cpu"),
+    )
+
+
+def _facts(
+    model: Probed, relations: Sequence[Relation], asks: bool, progress: Progress
+) -> tuple[list[Facts], list[tuple[str, str]]]:
+    """The facts of the relations that can be probed, and why the others cannot."""
+    names = [relation.name for relation in relations]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two relations are called {name!r}")
+    found, left_out = [], []
+    for number, relation in enumerate(relations):
+        progress(f"ask {relation.name}", number, len(relations))
+        facts = facts_of(model, relation, asks=asks)
+        if isinstance(facts, str):
+            left_out.append((relation.name, facts))
+        else:
+            found.append(facts)
+    if not found:
+        reason = f"{left_out[0][0]}: {left_out[0][1]}" if left_out else "none is given"
+        raise InputError(f"there is no relation to probe {model.name} for ({reason})")
+    return found, left_out
+
+
+def _fitted(facts: Facts, reading: RelationReading, states: States, seed: int) -> FittedMap:
+    layer = int(np.bincount(reading.headline.layers).argmax())
+    at = states.of(facts.relation.subjects)[0][states.layers.index(layer)]
+    return FittedMap(reading.name, layer, fit_chosen(at, facts.found, facts.objects, seed))
+
+
+def write(report: ProbeReport, path: Path) -> None:
+    """Write the record as JSON, a key a line, whole or not at all; numbers are rounded to four significant digits."""
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(_rounded(value), ensure_ascii=False, allow_nan=False)}"
+        for key, value in report.as_dict().items()
+    ]
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def _rounded(value: Any) -> Any:
+    """The value with every float in it rounded to four significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    return [_rounded(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def write_maps(report: ProbeReport, directory: Path) -> Path:
+    """Write the fitted maps into DIRECTORY/maps.safetensors and give its path.
+
+    For each relation the tensors `relation.centre` [d], `.read` [d, k], `.write` [k, d] and `.offset` [d]:
+    direction = (state - centre) · read · write + offset. The metadata hold the model's name and, as JSON, each map's
+    layer, penalty, rank and number of subjects.
+    """
+    tensors = {
+        f"{each.relation}.{name}": np.ascontiguousarray(getattr(each.map, name), np.float32)
+        for each in report.maps
+        for name in ("centre", "read", "write", "offset")
+    }
+    metadata = {"model": report.model, "maps": json.dumps([each.as_dict() for each in report.maps])}
+    try:
+        directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write in {directory}: {error.strerror or error}") from None
+    path = directory / "maps.safetensors"
+    write_atomically(path, lambda file: safetensors.numpy.save_file(tensors, file, metadata))
+    return path

@@ -1,0 +1,44 @@
+"""Hidden states on disk: computed once for a model and its inputs, and read again from a .safetensors file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from theory.errors import InputError
+from theory.files import write_atomically
+
+FORMAT = 1  # raised when what is computed from the same key changes
+
+
+def key_of(model: str, inputs: Any) -> str:
+    """The key of a model's hash and of what it reads (anything that JSON can write)."""
+    return hashlib.sha256(json.dumps([FORMAT, model, inputs]).encode()).hexdigest()
+
+
+def remembered(
+    directory: Path, key: str, compute: Callable[[], dict[str, NDArray[np.float32]]]
+) -> dict[str, NDArray[np.float32]]:
+    """The arrays under the key, computed and written unless they are there; a damaged file is computed again.
+
+    Raises InputError if the directory cannot be written.
+    """
+    path = directory / "states" / f"{key}.safetensors"
+    try:
+        return dict(safetensors.numpy.load_file(path))
+    except (OSError, safetensors.SafetensorError):
+        arrays = compute()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write in the cache {directory}: {error.strerror or error}") from None
+    write_atomically(path, lambda file: safetensors.numpy.save_file(arrays, file))
+    return arrays
