@@ -25,7 +25,7 @@ from theory.errors import InputError
 if TYPE_CHECKING:
     from empirical.ray_engine import RayPool
 
-__all__ = ["can_train", "compare", "counting_runs", "rows", "succeeded", "text", "write"]
+__all__ = ["can_train", "compare", "counting", "rows", "succeeded", "text", "write"]
 
 WITHOUT_TORCH = "training needs PyTorch: pip install 'geometric-recall[empirical]'"
 
@@ -36,14 +36,14 @@ def can_train() -> bool:
 
 
 @contextmanager
-def counting_runs() -> Iterator[Callable[[int, str], None]]:
-    """One line on stderr that counts the runs, and ends before anything else is said."""
+def counting(things: str) -> Iterator[Callable[[int, str], None]]:
+    """One line on stderr that counts runs or models, and ends before anything else is said."""
     shown = False
 
     def show(done: int, line: str) -> None:
         nonlocal shown
         shown = True
-        print(f"\r{done} runs: {line:60.60}", end="", file=sys.stderr, flush=True)
+        print(f"\r{done} {things}: {line:60.60}", end="", file=sys.stderr, flush=True)
 
     try:
         yield show

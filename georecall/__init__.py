@@ -41,6 +41,7 @@ for command in (
     verification.count,
     verification.bounds,
     experiments.compare,
+    experiments.mechanism,
     experiments.probe,
     experiments.runs,
     reproduction.reproduce,

@@ -35,12 +35,37 @@ def compare(
     from empirical import command
 
     require_directory(json)
-    with command.counting_runs() as show:
+    with command.counting("runs") as show:
         report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
     click.echo(command.text(report), nl=False)
     if json is not None:
         command.write(report, json)
     sys.exit(0 if command.succeeded(report) else 1)
+
+
+@click.command()
+@click.argument("models", nargs=-1, metavar="[MODEL ...]")
+@click.option("--preset", help="Study the models of a preset: quick, standard or paper.")
+@store_option
+@count_option("--workers", "Processes, each with one thread (as many as there are cores).")
+@file_option("--json", "Write the report here, as JSON.")
+@file_option("--out", "Write the fitted maps of the models named into this directory.")
+def mechanism(
+    models: tuple[str, ...], preset: str | None, store: Path, workers: int | None, json: Path | None, out: Path | None
+) -> None:
+    """Study how models recall: is a subject's row a superposition (E3), does the MLP select (E4), does it serve facts
+    that it has never seen (E5)? MODEL is the key of a run in the store, or a .safetensors file.
+    """
+    from empirical.command import counting
+    from empirical.mechanism import command
+
+    for path in (json, out):
+        require_directory(path)
+    with counting("models") as show:
+        report = command.mechanism(models, preset, store, workers=workers, out=out, progress=show)
+    click.echo(command.text(report), nl=False)
+    if json is not None:
+        command.write(report, json)
 
 
 @click.command()

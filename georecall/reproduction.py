@@ -34,7 +34,7 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
         require_directory(path)
     rows = run_all_checks(checks_of_preset((), preset, seed=0))
     if command.can_train():
-        with command.counting_runs() as show:
+        with command.counting("runs") as show:
             compared = command.compare("quick", store, progress=show)
         click.echo(command.text(compared), nl=False)
         rows += command.rows(compared)

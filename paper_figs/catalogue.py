@@ -58,8 +58,8 @@ MECHANISM = Source(
     "georecall mechanism --preset standard --store runs.sqlite --json paper_figs/results/mechanism.json",
 )
 PROBING = Source(
-    "probing.json",
-    "georecall probe smollm2 --relations all --json paper_figs/results/probing.json",
+    "smollm2.json",
+    "georecall probe --model smollm2 --relations all --json paper_figs/results/smollm2.json",
 )
 
 FIGURES: dict[str, Entry] = {

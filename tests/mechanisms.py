@@ -1,0 +1,64 @@
+"""Models whose mechanism is known, whole and damaged, for the tests of the mechanism analyses."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from constructions.catalogue import Setting
+from empirical.mechanism.subject import Studied, of_construction, of_run, with_subjects
+from empirical.runs import RunConfig
+from theory import FactSystem
+
+SYSTEM = FactSystem.random(60, 3, seed=5)
+PAIR = FactSystem.random(96, 2, seed=6)
+
+# The superpositions (T7), all of them universal (T5): theorem, name, setting, system.
+SUPERPOSITIONS = (
+    ("T1", "plain", Setting(), SYSTEM),
+    ("T1", "residual", Setting(), SYSTEM),
+    ("T1b", "digits", Setting(bits=3), SYSTEM),
+    ("T1b", "circle", Setting(), SYSTEM),
+    ("T2", "direct", Setting(hops=2), PAIR),
+    ("T3", "parabola", Setting(hops=2), SYSTEM),
+)
+
+
+def plain(system: FactSystem = SYSTEM) -> Studied:
+    return of_construction("T1", system)
+
+
+def table() -> Studied:
+    """T2b, which holds its facts in the MLP."""
+    return of_construction("T2b", SYSTEM)
+
+
+def wrong_facts() -> Studied:
+    """T1, said to hold facts that it does not hold."""
+    return replace(plain(), system=FactSystem.random(60, 3, seed=7))
+
+
+def quarter_damaged() -> Studied:
+    """T1 with the rows of every fourth subject handed round among them."""
+    rows = plain().rows.copy()
+    rows[::4] = np.roll(rows[::4], 1, axis=0)
+    return with_subjects(plain(), rows)
+
+
+def scrambled_mlp() -> Studied:
+    """T1 with the columns of W_out permuted: the gates are right, what they let through is not."""
+    own = plain().transformer
+    order = np.random.default_rng(0).permutation(own.dimension)
+    block = replace(own.blocks[0], W_out=own.blocks[0].W_out[order])
+    return replace(plain(), transformer=replace(own, blocks=(block,)))
+
+
+@cache
+def trained(**change: object) -> tuple[RunConfig, Studied]:
+    """A small trained model that recalls all its facts."""
+    from empirical.training import train
+
+    config = RunConfig(**{"entities": 48, "relations": 2, "dimension": 16, "width": 32, "steps": 300, **change})  # type: ignore[arg-type]
+    run = train([config])[0]
+    assert run.result.perfect
+    return config, of_run(run.parameters, config)
