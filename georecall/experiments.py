@@ -54,18 +54,21 @@ def mechanism(
     models: tuple[str, ...], preset: str | None, store: Path, workers: int | None, json: Path | None, out: Path | None
 ) -> None:
     """Study how models recall: is a subject's row a superposition (E3), does the MLP select (E4), does it serve facts
-    that it has never seen (E5)? MODEL is the key of a run in the store, or a .safetensors file.
+    that it has never seen (E5)? MODEL is the key of a run in the store, or a .safetensors file; without any, the models
+    of the preset quick are studied. Exit status 0 unless a run failed, or a construction is not judged as is known.
     """
     from empirical.command import counting
     from empirical.mechanism import command
 
     for path in (json, out):
         require_directory(path)
+    chosen = preset if models or preset else "quick"
     with counting("models") as show:
-        report = command.mechanism(models, preset, store, workers=workers, out=out, progress=show)
+        report = command.mechanism(models, chosen, store, workers=workers, out=out, progress=show)
     click.echo(command.text(report), nl=False)
     if json is not None:
         command.write(report, json)
+    sys.exit(0 if command.succeeded(report) else 1)
 
 
 @click.command()

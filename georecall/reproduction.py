@@ -26,6 +26,7 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     Exit status 0 only if every claim holds; what is measured is reported and decides nothing.
     """
     from empirical import command
+    from empirical.mechanism import command as mechanism
     from empirical.provenance import provenance
     from paper_figs.report import can_report, write_report
     from theory.ledger import run_all_checks
@@ -37,7 +38,10 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
         with command.counting("runs") as show:
             compared = command.compare("quick", store, progress=show)
         click.echo(command.text(compared), nl=False)
-        rows += command.rows(compared)
+        with command.counting("models") as show:
+            studied = mechanism.mechanism((), "quick", store, progress=show)
+        click.echo(mechanism.text(studied), nl=False)
+        rows += command.rows(compared) + mechanism.rows(studied)
     else:
         click.echo(f"Nothing is trained: {command.WITHOUT_TORCH}", err=True)
     if can_report():

@@ -1,6 +1,8 @@
 """The command: presets and models to a report that can be resumed, and verdicts that can say yes and no."""
 
 import json
+import subprocess
+import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -251,3 +253,8 @@ def test_presets_ask_for_what_can_be_trained() -> None:
         assert len(names) == len(each.conditions)
     assert preset("quick").name == "quick"
     assert study.VERSION >= 1
+
+
+def test_the_command_can_be_loaded_without_pytorch() -> None:
+    script = "import sys, empirical.mechanism.command; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -94,6 +94,9 @@ def mechanism(
     from empirical.mechanism.models import load
     from empirical.mechanism.readout import all_maps, as_tensors
 
+    names = [Path(model).stem for model in models]
+    if out is not None and (twice := next((name for name in names if names.count(name) > 1), None)):
+        raise InputError(f"two models are called {twice}, so that --out would write one file for both; rename one")
     studied = [load(model, store) for model in models]
     if out is not None:
         _directory(out)

@@ -132,7 +132,8 @@ def _stepped(inverse: Inverse, wanted: Floats, rows: Floats, rounds: int) -> Flo
         output, jacobian = _jacobian(inverse, rows)
         missing = (wanted - output).reshape(len(rows), -1)
         normal = jacobian @ jacobian.transpose(0, 2, 1)
-        scale = np.trace(normal, axis1=1, axis2=2) / len(unit) + np.finfo(float).tiny
+        scale = np.trace(normal, axis1=1, axis2=2) / len(unit)
+        scale[scale == 0] = 1.0  # every gate closed: the step is zero
         slope = (jacobian @ missing[..., None])[..., 0]
         step = np.linalg.solve(normal + (damping * scale)[:, None, None] * unit, slope[..., None])[..., 0]
         tried = rows + step @ inverse.axes.T
