@@ -159,8 +159,9 @@ FIGURES: dict[str, Entry] = {
             "A language model, layer by layer",
             "E7: a linear map reads each relation from the subject states of a pretrained language model: accuracy on "
             "subjects left out by layer, with its 95 % interval, and the controls that it must beat. The number is the "
-            "accuracy at the layer chosen on inner folds. Last: R² of the states as a sum of one component a relation, "
-            "for families of relations on the same subjects.",
+            "accuracy at the layer chosen on inner folds. Calling codes and atomic numbers are read by their first "
+            "digit alone, the first token in which they differ. Last: R² of the states as a sum of one component a "
+            "relation, for families of relations on the same subjects.",
             ("E7",),
             (PROBING,),
         ),

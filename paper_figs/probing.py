@@ -52,6 +52,7 @@ def draw(record: Any) -> Figure:
         axes.set_ylabel("accuracy or R²" if families else "accuracy")
     grid[0].xaxis.set_major_locator(MaxNLocator(4, integer=True))  # all panels share it
     grid[0].set_ylim(-0.1, 1.05)
+    drawn.suptitle(part(record, "model", str))
     legend(drawn, [ACCURACY, *CONTROLS.values(), *([TOGETHER] if families else [])], columns=3)
     return drawn
 
@@ -72,7 +73,7 @@ def _family(axes: Axes, values: Any) -> None:
     shuffled = [number(part(each, "shuffled", dict), "value") for each in explained]
     axes.plot(layers, shuffled, **CONTROLS["shuffled"].options)
     _with_band(axes, layers, [part(each, "together", dict) for each in explained], TOGETHER)
-    axes.set_title(f"sum of {len(part(values, 'relations', list))} relations")
+    axes.set_title(f"R², sum of {len(part(values, 'relations', list))} relations")
 
 
 def _with_band(axes: Axes, layers: list[int], shares: list[Any], look: Look) -> None:

@@ -20,11 +20,13 @@ from bounds.layout import Cell, Table, shown
 from bounds.summary import decimal, dimension_table
 from bounds.tables import bound_rows, settings
 from paper_figs import catalogue
+from paper_figs.verdicts import saved_rows
 from theory.errors import InputError
 from theory.files import write_atomically
 from theory.ledger import RUNGS, Row, Status
 from theory.registry import theorems
 
+NO_ROWS = "there is no row to report: check a claim first"
 WITHOUT_JINJA = "the report needs Jinja: pip install 'geometric-recall[figures]'"
 
 # Symbol and word, so that no verdict is told by colour alone. The worst comes first.
@@ -106,19 +108,21 @@ def can_report() -> bool:
 
 
 def write_report(rows: Sequence[Row], path: Path, results: Path, provenance: Mapping[str, str]) -> None:
-    """Write the page, whole or not at all: the ledger's rows, the figures that can be drawn from the saved results in
-    the folder `results`, and `provenance` as names and values.
+    """Write the page, whole or not at all: the ledger's rows, the verdicts of the saved results in the folder `results`
+    and the figures that can be drawn from them, and `provenance` as names and values.
 
     InputError without rows, without Jinja, or where the page cannot be written.
     """
-    page = as_html(rows, pictures(results) if rows else [], provenance)
+    if not rows:
+        raise InputError(NO_ROWS)
+    page = as_html([*rows, *saved_rows(results)], pictures(results), provenance)
     write_atomically(path, lambda file: file.write_text(page, encoding="utf-8"))
 
 
 def as_html(rows: Sequence[Row], figures: Sequence[Picture], provenance: Mapping[str, str]) -> str:
     """The page as text. InputError without rows or without Jinja."""
     if not rows:
-        raise InputError("there is no row to report: check a claim first")
+        raise InputError(NO_ROWS)
     try:
         import jinja2
     except ImportError:

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import georecall
 
 ROOT = Path(__file__).resolve().parent.parent
-LANGUAGES = {"python", "console", "text"}
+LANGUAGES = {"python", "console", "text", "json"}
 
 # A command whose comment has one of these words is parsed and not run, and so is Python whose first line is such a
 # comment; the page shows the comment.
@@ -129,11 +129,13 @@ def check_georecall(words: list[str]) -> None:
 
 
 def check_pip(words: list[str]) -> None:
-    """The project itself, with extras that it has."""
+    """The project itself, with extras that it has, or a package that an extra names."""
     (target,) = [word for word in words if not word.startswith("-") and word != "install"]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    match = re.fullmatch(r"\.(?:\[([\w,-]+)\])?", target)
     assert words[0] == "install", f"pip {words[0]}"
+    if target in [package for extra in extras.values() for package in extra]:
+        return
+    match = re.fullmatch(r"\.(?:\[([\w,-]+)\])?", target)
     assert match, f"{target} is not the project"
     unknown = {*filter(None, (match[1] or "").split(","))} - {*extras}
     assert not unknown, f"there is no extra {unknown}"

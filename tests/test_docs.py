@@ -8,8 +8,10 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,6 +124,68 @@ def test_intervals_of_the_comparison_are_those_of_the_results() -> None:
     assert len(told) > 10
     assert [each for each in told if each not in known] == []
     assert {f"{report['runs']} runs" in page for report in reports} == {True}
+
+
+def means(models: list[dict[str, Any]], *path: str) -> str:
+    """The mean of a number over models, as the page shows it; a dash where the models have none."""
+    found: list[Any] = models
+    for name in path:
+        found = [each.get(name) for each in found]
+        if None in found:
+            return "–"
+    return f"{sum(each['value'] for each in found) / len(found) + 0:.2f}".replace("-0.00", "0.00")
+
+
+def test_tables_of_the_mechanism_are_those_of_the_results() -> None:
+    page = (DOCS / "mechanism.md").read_text(encoding="utf-8")
+    study = json.loads((RESULTS / "mechanism.json").read_text(encoding="utf-8"))
+    conditions: dict[str, list[dict[str, Any]]] = {}
+    for each in study["models"]:
+        conditions.setdefault(each["name"], []).append(each)
+    lines = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| condition")]
+    columns = (
+        ("read_out", "fit", "r_squared"),
+        ("read_out", "fit", "decoded"),
+        ("transfer", "ways", "maps"),
+        ("transfer", "ways", "inverse, again"),
+        ("transfer", "ways", "fitted"),
+        ("transfer", "redrawn", "inverse, again"),
+        ("transfer", "redrawn", "fitted"),
+        ("interventions", "ways", "maps", "success"),
+        ("interventions", "ways", "maps", "leakage"),
+    )
+    expected = [
+        f"| {name} | {len(models)} | {' | '.join(means(models, *column) for column in columns)} |"
+        for name, models in conditions.items()
+    ]
+    assert sorted(lines) == sorted(expected)
+    trained = [each for each in study["verdicts"] if each["as known"] is None]
+    for claim in ("E3", "E5"):
+        counts = Counter(each["status"] for each in trained if each["claim"] == claim)
+        assert f"{claim} is supported in {counts['supported']}" in page or f"{claim} in {counts['supported']}" in page
+        assert f"not supported in {counts['not supported']}" in page
+
+
+def test_table_of_the_language_model_is_that_of_the_results() -> None:
+    page = (DOCS / "probing.md").read_text(encoding="utf-8")
+    found = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))
+    for relation in found["relations"]:
+        headline = relation["headline"]
+        read, controls = headline["accuracy"], ("majority", "shuffled", "randomised", "similarity")
+        cells = (
+            relation["name"],
+            str(relation["subjects"]),
+            f"{relation['known']['value']:.2f}",
+            f"{read['value']:.2f} [{read['low']:.2f}, {read['high']:.2f}]",
+            f"{max(headline[name]['value'] for name in controls):.2f}",
+            f"{relation['by_layer'][0]['accuracy']['value']:.2f}",
+            relation["source"],
+        )
+        assert f"| {' | '.join(cells)} |\n" in page
+    for family in found["superposition"]:
+        chosen = next(each for each in family["by_layer"] if each["layer"] == family["layer"])
+        assert f"{chosen['together']['value']:.2f}" in page
+        assert f"{family['subspaces']['mean']:.2f}" in page
 
 
 @pytest.mark.parametrize(
