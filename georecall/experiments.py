@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from georecall.options import count_option, file_option, require_directory, store_option
+from georecall.options import check_outputs, count_option, file_option, store_option
 
 
 @click.command()
@@ -34,7 +34,7 @@ def compare(
     """
     from empirical import command
 
-    require_directory(json)
+    check_outputs(json)
     with command.counting("runs") as show:
         report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
     click.echo(command.text(report), nl=False)
@@ -60,8 +60,7 @@ def mechanism(
     from empirical.command import counting
     from empirical.mechanism import command
 
-    for path in (json, out):
-        require_directory(path)
+    check_outputs(json, directory=out)
     chosen = preset if models or preset else "quick"
     with counting("models") as show:
         report = command.mechanism(models, chosen, store, workers=workers, out=out, progress=show)
@@ -83,8 +82,7 @@ def probe(model: str, relations: str, layers: str, json: Path | None, out: Path 
     """
     from empirical.probing import command
 
-    for path in (json, out):
-        require_directory(path)
+    check_outputs(json, directory=out)
     with command.progress_bar() as show:
         report = command.probe(model, relations, layers, progress=show)
     click.echo(command.text(report), nl=False)

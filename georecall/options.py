@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,10 +41,16 @@ seed_option = click.option(
 store_option = file_option("--store", "The run store (SQLite).", default="runs.sqlite", show_default=True)
 
 
-def require_directory(path: Path | None) -> None:
-    """InputError unless a file can be written there: known before the minutes or hours that it takes to fill it."""
-    if path is not None and not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no directory {path.parent}")
+def check_outputs(*files: Path | None, directory: Path | None = None) -> None:
+    """InputError for what cannot be written: known before the minutes or hours that it takes to fill it."""
+    for path in (*files, directory):
+        if path is not None and not os.path.isdir(path.parent):
+            raise InputError(f"cannot write {path}: there is no directory {path.parent}")
+    for path in files:
+        if path is not None and os.path.isdir(path):
+            raise InputError(f"cannot write {path}: it is a directory")
+    if directory is not None and os.path.exists(directory) and not os.path.isdir(directory):
+        raise InputError(f"cannot write into {directory}: it is no directory")
 
 
 def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:

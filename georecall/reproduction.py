@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from georecall.options import checks_of_preset, file_option, finish, preset_option, require_directory, store_option
+from georecall.options import check_outputs, checks_of_preset, file_option, finish, preset_option, store_option
 
 results_option = file_option(
     "--results", "The saved results to draw from.", default="paper_figs/results", show_default=True
@@ -31,8 +31,7 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     from paper_figs.report import can_report, write_report
     from theory.ledger import run_all_checks
 
-    for path in (json, report):
-        require_directory(path)
+    check_outputs(json, report)
     rows = run_all_checks(checks_of_preset((), preset, seed=0))
     if command.can_train():
         with command.counting("runs") as show:

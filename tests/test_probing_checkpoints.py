@@ -1,6 +1,7 @@
 """Where pretrained models are read from: local files alone, each fault in one line, states kept on disk."""
 
 import json
+import math
 import shutil
 import socket
 import sys
@@ -14,6 +15,8 @@ REASON = "is not installed: pip install 'geometric-recall[probe]'"
 torch = pytest.importorskip("torch", reason=f"torch {REASON}")
 transformers = pytest.importorskip("transformers", reason=f"transformers {REASON}")
 pytest.importorskip("tokenizers", reason=f"tokenizers {REASON}")
+
+import safetensors.torch  # noqa: E402
 
 from empirical.probing import checkpoints  # noqa: E402
 from empirical.probing.pretrained import PretrainedModel, load_pretrained  # noqa: E402
@@ -79,6 +82,44 @@ def remote_code(directory: Path) -> None:
     (directory / "evil.py").write_text("raise AssertionError('code of the checkpoint was run')")
 
 
+def hub_attention(directory: Path) -> None:
+    edit(directory / "config.json", attn_implementation="kernels-community/flash-attn")
+
+
+def no_blocks(directory: Path) -> None:
+    edit(directory / "config.json", num_hidden_layers=0)
+
+
+def no_heads(directory: Path) -> None:
+    edit(directory / "config.json", num_attention_heads=0)
+
+
+def no_number(directory: Path) -> None:
+    edit(directory / "config.json", hidden_size="abc")
+
+
+def one_architecture(directory: Path) -> None:
+    edit(directory / "config.json", architectures="LlamaForCausalLM")
+
+
+def quantised(directory: Path) -> None:
+    edit(directory / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
+
+
+def bottomless(directory: Path) -> None:
+    (directory / "config.json").write_text("[" * 200_000)
+
+
+def not_finite(directory: Path) -> None:
+    spoil_weights(directory, math.nan)
+
+
+def spoil_weights(directory: Path, value: float) -> None:
+    weights = safetensors.torch.load_file(directory / "model.safetensors")
+    next(value for name, value in weights.items() if "down_proj" in name)[0, 0] = value
+    safetensors.torch.save_file(weights, directory / "model.safetensors", {"format": "pt"})
+
+
 def two_stacks(directory: Path) -> None:
     (directory / "config.json").write_text(json.dumps({"model_type": "t5", "architectures": ["T5Model"]}))
 
@@ -126,12 +167,19 @@ FAULTS = [
     (foreign_configuration, "cannot read .*config.json"),
     (unknown_architecture, "perceptron"),
     (remote_code, "cannot read .*config.json"),
+    (no_blocks, "a llama model is not one stack of blocks"),
+    (no_heads, "cannot read .*config.json"),
+    (no_number, "'hidden_size': TypeError: Field 'hidden_size' expected int, got str"),
+    (one_architecture, "config.json: architectures is not a list of names"),
+    (quantised, "quantised weights are read from a .gguf file alone"),
+    (bottomless, "cannot read .*config.json: maximum recursion depth"),
+    (not_finite, r"are not finite: model.layers.0.mlp.down_proj.weight \(and 0 others\)"),
     (two_stacks, "a t5 model is not one stack of blocks"),
     (no_weights, r"has no weights: a .safetensors file is expected"),
     (pickled_weights, r"only as pickles \(pytorch_model.bin\), which can run any code"),
     (cut_weights, "cannot read the weights in"),
     (other_weights, r"lack model.layers.3.input_layernorm.weight \(and 8 others\)"),
-    (other_shapes, "cannot read the weights in"),
+    (other_shapes, "cannot read the weights in .*: config.json says other shapes"),
     (no_tokeniser, "has no tokeniser: tokenizer.json"),
     (broken_tokeniser, "cannot read the tokeniser in"),
     (other_tokeniser, "another model's: it has more tokens than embeddings"),
@@ -144,6 +192,16 @@ def test_a_spoilt_directory_is_told_in_one_line(copied: Path, spoil: Any, messag
     with pytest.raises(InputError, match=message) as caught:
         load_pretrained(str(copied), copied.parent / "cache")
     assert "\n" not in str(caught.value)
+
+
+def test_attention_is_never_fetched_from_a_hub(copied: Path) -> None:
+    """A configuration may name attention to download and run; transformers' own is taken instead."""
+    cache = copied.parent / "cache"
+    plain = load_pretrained(str(copied), cache)
+    hub_attention(copied)
+    found = load_pretrained(str(copied), cache)
+    assert found.sha256 != plain.sha256
+    np.testing.assert_array_equal(found.states(SUBJECTS), plain.states(SUBJECTS))
 
 
 def test_an_architecture_that_masks_otherwise_is_refused(copied: Path) -> None:
@@ -205,6 +263,9 @@ def test_other_weights_have_other_states(copied: Path, tmp_path: Path) -> None:
     edit(copied / "config.json", rms_norm_eps=0.1)
     seen.append(load_pretrained(str(copied), cache))
     assert len({model.sha256 for model in seen}) == 3
+    # Of several files, the index says which tensor is read from which.
+    (copied / "model.safetensors.index.json").write_text("{}")
+    assert load_pretrained(str(copied), cache).sha256 not in {model.sha256 for model in seen}
     states = [model.states(SUBJECTS) for model in seen]
     assert len(list((cache / "states").iterdir())) == 3
     assert np.abs(states[2] - states[1]).max() > 0.01

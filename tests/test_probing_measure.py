@@ -181,6 +181,15 @@ def test_bad_input_is_told_in_a_line():
     few = relation(owned[: LEAST_SUBJECTS - 1])
     with pytest.raises(InputError, match="'colour' has 39 subjects; a probe needs at least 40"):
         probe(model, [few])
+    with pytest.raises(InputError, match="the hidden states of stub are not finite"):
+        probe(Stub(np.where(np.arange(60)[:, None] == 7, np.inf, states), rows, {}), [relation(owned)])
+
+    class Unasked(Stub):
+        def scores(self, *_):
+            raise AssertionError("asked before all relations were looked at")
+
+    with pytest.raises(InputError, match="'few' has 39 subjects"):
+        probe(Unasked(states, rows, {}), [relation(owned), relation(owned[:39], "few")])
     with pytest.raises(InputError, match="layer 4 is asked for; stub has layers 0\\.\\.3"):
         probe(model, [relation(owned)], [1, 4])
     with pytest.raises(InputError, match="two relations are called 'colour'"):
@@ -287,5 +296,15 @@ def test_progress_counts_to_the_end():
     probe(Stub(states, rows, {}), both, progress=lambda *step: seen.append(step))
     assert {what.split()[0] for what, _, _ in seen} == {"ask", "states", "read", "superposition", "swap"}
     assert all(0 <= done <= total for _, done, total in seen)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_bar_is_a_terminals_alone(terminal, monkeypatch, capsys):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
     with command.progress_bar() as show:
-        show("read", 1, 2)
+        show("read [/red]", 1, 2)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert ("read [/red]" in said.err) == terminal == bool(said.err)

@@ -255,8 +255,12 @@ def test_objects_that_cannot_be_told_apart_or_spelt(models: dict[str, Pretrained
             act(["Paris", "☃"])
     with pytest.raises(InputError, match="no token for the object ' '"):
         models["bert"].directions([" "])
-    with pytest.raises(InputError, match="finds no token in"):
-        encode(models["bert"].tokenizer, [prompts.Prompt("", 0, "")])
+    # Words stand before a subject, and their tokens are not its own.
+    for family, unseen in (("bert", "\u200b"), ("bert_masked", "\u0301")):
+        with pytest.raises(InputError, match=f"finds no token in the subject {unseen!r}".replace("\\", r"\\")):
+            models[family].states(["Chad", unseen])
+    with pytest.raises(InputError, match=r"holds the model's mask token, \[MASK\]"):
+        models["bert_masked"].scores(CAPITALS, ["[MASK]"])
 
 
 def test_directions_are_readout_rows(models: dict[str, PretrainedModel]) -> None:
@@ -309,3 +313,29 @@ def test_randomised_models(models: dict[str, PretrainedModel], family: str) -> N
     assert "random weights (seed 1)" in one.name
     if model.kind != "encoder":
         assert np.isfinite(one.scores(CAPITALS, SUBJECTS)).all()
+
+
+def test_texts_longer_than_the_model_reads(models: dict[str, PretrainedModel]) -> None:
+    long = "France " * 600
+    for family in ("gpt2", "bert_masked"):
+        for act in (models[family].states, lambda names, model=models[family]: model.scores(CAPITALS, names)):
+            with pytest.raises(InputError, match=r"asks of 'France .*' has \d+ tokens; this model reads at most \d+$"):
+                act(["Chad", long])
+
+
+def test_a_sliding_window_holds_the_question_and_what_follows(
+    models: dict[str, PretrainedModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a question is seen when candidates are scored: a model that would forget its beginning is refused."""
+    model = models["llama"]
+    longest = max(
+        len(row.tokens) for row in encode(model.tokenizer, [prompts.asking(ALIKE, each) for each in SUBJECTS])
+    )
+    below = max(map(len, tree_of(ALIKE.objects, spell(model.tokenizer, ALIKE.objects)).nodes))
+    assert below > 0
+    monkeypatch.setattr(model.model.config, "sliding_window", longest + below, raising=False)
+    assert np.isfinite(model.scores(ALIKE, SUBJECTS)).all()
+    monkeypatch.setattr(model.model.config, "sliding_window", longest + below - 1, raising=False)
+    with pytest.raises(InputError, match=f"has {longest} tokens; this model reads at most {longest - 1}"):
+        model.scores(ALIKE, SUBJECTS)
+    assert np.isfinite(model.states(SUBJECTS)).all()

@@ -77,6 +77,11 @@ FAULTS: list[tuple[Any, str]] = [
     ({**CAPITALS, "samples": ["France"]}, r"samples\[0\] is not an object with subject and object"),
     ({**CAPITALS, "samples": [{"subject": "France"}]}, r"samples\[0\].object is missing"),
     ({**CAPITALS, "samples": [*CAPITALS["samples"], {"subject": 3, "object": "a"}]}, r"samples\[4\].subject is not a"),
+    (
+        {**CAPITALS, "samples": [{"subject": "Chad", "object": "a\ud800"}]},
+        r"samples\[0\].object holds half of a surrog",
+    ),
+    ({**CAPITALS, "prompt_templates": ["{} \udfff"]}, r"prompt_templates\[0\] holds half of a surrogate pair"),
 ]
 
 
@@ -88,7 +93,19 @@ def test_a_fault_is_told_with_its_place(tmp_path: Path, content: Any, message: s
     assert "\n" not in str(caught.value)
 
 
+def test_names_subjects_and_objects_are_one_line_each(tmp_path: Path) -> None:
+    content = {**CAPITALS, "name": "a\nb", "samples": [{"subject": " Papua\n New  Guinea", "object": "Port\tMoresby"}]}
+    relation = read_file(write(tmp_path / "a.json", content))
+    assert (relation.name, relation.samples) == ("a b", (("Papua New Guinea", "Port Moresby"),))
+
+
 def test_what_is_no_relation_at_all(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    with pytest.raises(InputError, match=r"deep.json is not JSON: maximum recursion depth"):
+        read_relations(str(tmp_path / "deep.json"))
+    for name in ("x" * 5000, "nul\0"):
+        with pytest.raises(InputError, match=r"there are no relations"):
+            read_relations(name)
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(InputError, match=r"a.json is not JSON: .*line 1 column 2"):
         read_relations(str(tmp_path / "a.json"))

@@ -75,6 +75,25 @@ def test_two_relations_in_one_subspace_overlap():
     assert max(part.lost_without.high for part in found.parts) < 0.01
 
 
+def test_from_states_that_are_all_alike_nothing_is_read():
+    objects = np.arange(60) % 7
+    model = Stub(np.ones((1, 60, 20)), noise(10, 20), {})
+    found = sums(model, (relation(objects), relation(objects[::-1], "shape")))
+    (pair,) = found.subspaces.pairs
+    assert (pair.ranks, pair.overlap, pair.largest_cosine) == ((0, 0), 0, 0)
+    assert found.subspaces.random_high == found.explained.together.high == 0
+
+
+def test_a_relation_that_does_not_vary_among_the_common_subjects_is_in_no_family():
+    model = Stub(noise(1, 70, 20), noise(10, 20), {})
+    constant = relation(np.concatenate([np.zeros(50, int), np.arange(20) % 5 + 1]))
+    shape, size = relation(np.arange(50) % 7, "shape"), relation(np.arange(50) % 3, "size")
+    (family,) = families([facts_of(model, each) for each in (constant, shape, size)])
+    assert family.names == ("shape", "size")
+    assert family.objects.shape == family.correct.shape == (2, 50)
+    assert families([facts_of(model, each) for each in (constant, shape)]) == ()
+
+
 @pytest.mark.parametrize("residual", [False, True])
 def test_exchanging_a_block_changes_one_relation_as_intended_and_no_other(residual):
     found = swaps(TheoryModel("T1", t1.construct(SYSTEM, residual=residual)), relations_of(SYSTEM))
@@ -93,6 +112,15 @@ def test_nothing_can_be_exchanged_in_a_memory():
     for each in swaps(TheoryModel("memory", t2b.construct(SYSTEM)), relations_of(SYSTEM)):
         assert each.through_map.success.high < 0.3
         assert each.gain.low <= 0
+
+
+def test_too_few_tested_subjects_are_no_exchange():
+    """Of two objects, one that the model answers wrongly leaves no other to go to."""
+    objects = np.arange(60) % 2
+    said = np.where(np.arange(60) < 4, objects, 1 - objects)
+    model = Stub(noise(2, 60, 20), noise(10, 20), {"colour": said.tolist()})
+    found = swaps(model, (relation(objects), relation(np.arange(60) % 7, "shape")))
+    assert [each.relation for each in found] == ["shape"]
 
 
 def test_states_of_other_subjects_give_no_map_to_exchange_by():

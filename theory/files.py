@@ -98,7 +98,8 @@ def save_model(transformer: Transformer, task: Task, path: Path) -> None:
         "disjoint_attributes": json.dumps(task.disjoint_attributes),
     }
     tensors = {name: np.ascontiguousarray(array) for name, array in transformer.tensors()}
-    write_atomically(path, lambda file: safetensors.numpy.save_file(tensors, file, metadata))
+    # Not save_file: on a full disk that raises an error of its own instead of an OSError.
+    write_atomically(path, lambda file: file.write_bytes(safetensors.numpy.save(tensors, metadata)))
 
 
 def load_model(path: Path, entities: int) -> tuple[Transformer, Task]:

@@ -46,7 +46,8 @@ SHIPPED = {
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model's directory, what to call the model, and the SHA-256 of its configuration and weights."""
+    """A model's directory, what to call the model, and the SHA-256 of its configuration and weights (and, of weights
+    in several files, of which tensor is in which)."""
 
     directory: Path
     name: str
@@ -66,7 +67,7 @@ def find_model(model: str) -> tuple[Path, str]:
     shipped = SHIPPED.get(model)
     if shipped is None:
         path = Path(model)
-        if not path.exists():
+        if not os.path.exists(path):  # unlike Path's, it takes a name that is too long for none
             raise InputError(
                 f"there is no directory {model}: models are read from local directories only, never from a hub "
                 f"({' and '.join(SHIPPED)} stand for those that Python packages ship)"
@@ -87,7 +88,8 @@ def checkpoint(model: str, cache: Path) -> Checkpoint:
     path, name = find_model(model)
     directory = _converted(path, cache) if path.suffix == ".gguf" else path
     _check(directory)
-    return Checkpoint(directory, name, _sha256(directory / "config.json", *sorted(directory.glob("*.safetensors"))))
+    files = (file for pattern in ("*.safetensors", "*.safetensors.index.json") for file in directory.glob(pattern))
+    return Checkpoint(directory, name, _sha256(directory / "config.json", *sorted(files)))
 
 
 def _check(directory: Path) -> None:
@@ -172,5 +174,6 @@ def quiet() -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text, or its type if it has none."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """The first line of an error's text, with the next where it ends in a colon, or its type if it has none."""
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    return " ".join(lines[:2] if lines[0].endswith(":") else lines[:1])

@@ -12,6 +12,7 @@ from bounds.ranges import parse_sizes
 from empirical.probing import report as reports
 from empirical.probing import verdict
 from empirical.probing.measure import Progress, Reading, RelationReading, silent
+from empirical.probing.packages import needed
 from empirical.probing.report import ProbeReport, write, write_maps
 from empirical.probing.resampling import Share
 from theory.ledger import Row
@@ -29,6 +30,8 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
     them, the name of a built-in set, or "all" for every built-in one; `layers` "all" or numbers and ranges, as in
     0,8,12:20. InputError for whatever of these is not so, a missing package, and what `report.probe` refuses.
     """
+    for package in ("torch", "tokenizers"):  # the imports below would miss them in many lines
+        needed(package)
     from empirical.probing.pretrained import load_pretrained
     from empirical.probing.relations import read_relations
 
@@ -43,12 +46,14 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A progress bar on stderr: what is done, and how far it is."""
+    """A progress bar on stderr, what is done and how far it is, gone at the end; nothing where that is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as shown:
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
         bar = shown.add_task("", total=None)
 
         def show(what: str, done: int, total: int) -> None:

@@ -32,7 +32,8 @@ def families(facts: Sequence[Facts]) -> tuple[Family, ...]:
     """The relations grouped by the subjects that they share, in order; a relation alone is in no family.
 
     A relation joins the first family with which it still has LEAST_SUBJECTS common subjects, and half of its own and of
-    the family's; larger relations come first.
+    the family's; larger relations come first. One whose direction is the same for all common subjects is then left out:
+    it has no component that varies.
     """
     groups: list[tuple[list[Facts], set[str]]] = []
     for each in sorted(facts, key=lambda one: -len(one.objects)):
@@ -47,15 +48,18 @@ def families(facts: Sequence[Facts]) -> tuple[Family, ...]:
             groups.append(([each], own))
     order = {id(each): number for number, each in enumerate(facts)}
     sorted_groups = [(sorted(members, key=lambda one: order[id(one)]), subjects) for members, subjects in groups]
-    return tuple(_family(members, subjects) for members, subjects in sorted_groups if len(members) > 1)
+    found = (_family(members, subjects) for members, subjects in sorted_groups)
+    return tuple(family for family in found if len(family.facts) > 1)
 
 
 def _family(members: Sequence[Facts], subjects: set[str]) -> Family:
     names = tuple(sorted(subjects))
-    objects, correct = [], []
+    kept, objects, correct = [], [], []
     for each in members:
         place = {name: number for number, name in enumerate(each.relation.subjects)}
         chosen = [place[name] for name in names]
-        objects.append(each.objects[chosen])
-        correct.append(each.correct[chosen])
-    return Family(names, tuple(members), np.stack(objects), np.stack(correct))
+        if len(np.unique(each.objects[chosen])) > 1:
+            kept.append(each)
+            objects.append(each.objects[chosen])
+            correct.append(each.correct[chosen])
+    return Family(names, tuple(kept), np.array(objects), np.array(correct))

@@ -7,6 +7,7 @@ the tokens of one candidate are taken as independent, for the model fills all ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -30,20 +31,23 @@ def mask_log_probabilities(
     asked: Sequence[Prompt],
     spellings: Sequence[tuple[int, ...]],
     patch: tuple[int, Tensor] | None = None,
+    most: float = math.inf,
 ) -> Tensor:
     """The mean log-probability of each candidate's tokens at the masks, shape [prompts, candidates].
 
     `patch` is (layer, change [prompts, d]), added at the last token of each prompt's subject. Raises InputError if the
-    tokeniser has no mask token.
+    tokeniser has no mask token, or a prompt holds it, or has more than `most` tokens with its masks.
     """
     if tokenizer.mask_token is None:
         raise InputError("the model is a masked one, but its tokeniser has no mask token")
+    if any(tokenizer.mask_token in prompt.text for prompt in asked):
+        raise InputError(f"a subject, an object or the question holds the model's mask token, {tokenizer.mask_token}")
     scores = torch.empty(len(asked), len(spellings))
     for length in sorted({len(spelling) for spelling in spellings}):
         candidates = [number for number, spelling in enumerate(spellings) if len(spelling) == length]
         tokens = torch.tensor([spellings[number] for number in candidates])
         masks = " ".join([tokenizer.mask_token] * length)
-        rows = encode(tokenizer, [replace(prompt, text=f"{prompt.text} {masks}.") for prompt in asked])
+        rows = encode(tokenizer, [replace(prompt, text=f"{prompt.text} {masks}.") for prompt in asked], most)
         for first in range(0, len(rows), ROWS_AT_ONCE):
             batch = rows[first : first + ROWS_AT_ONCE]
             columns = torch.tensor([row.subject for row in batch])

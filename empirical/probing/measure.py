@@ -10,7 +10,9 @@ The *headline* of a relation picks the layer anew in each fold, by the accuracy 
 in the same way. So no figure has seen the subjects that it is measured on.
 
 *Multiple comparisons.* A relation's p-value in a comparison with several controls is the largest of theirs: all must be
-beaten. Headlines are corrected by Holm's method over the relations, layers over relations × layers.
+beaten. Headlines are corrected by Holm's method over the relations, layers over relations × layers. The comparison with
+plain similarity is corrected apart from that with the others; who wants both at once errs for some relation with
+probability at most 0.05 + 0.05.
 """
 
 from __future__ import annotations
@@ -129,14 +131,7 @@ class Condition:
 
 
 def facts_of(model: Probed, relation: Relation, *, asks: bool = True) -> Facts | str:
-    """The relation's facts and, if it is asked, the model's answers; or why this model cannot be probed for it.
-
-    InputError for too few subjects.
-    """
-    if len(relation.samples) < LEAST_SUBJECTS:
-        raise InputError(
-            f"relation {relation.name!r} has {len(relation.samples)} subjects; a probe needs at least {LEAST_SUBJECTS}"
-        )
+    """The relation's facts and, if it is asked, the model's answers; or why this model cannot be probed for it."""
     names = relation.objects
     directions = model.directions(names)
     _, first, kind = np.unique(directions, axis=0, return_index=True, return_inverse=True)
@@ -173,11 +168,13 @@ class States:
 
 
 def states_of(model: Probed, relations: Sequence[Relation], layers: tuple[int, ...], seed: int) -> States:
-    """The states of all subjects of the relations at the given layers."""
+    """The states of all subjects of the relations at the given layers; InputError if they are not finite."""
     subjects = sorted(set(chain.from_iterable(relation.subjects for relation in relations)))
     place = {name: number for number, name in enumerate(subjects)}
     copies = (model, model.randomised(seed))
     own, random = (each.states(subjects)[list(layers)] for each in copies)
+    if not (np.isfinite(own).all() and np.isfinite(random).all()):
+        raise InputError(f"the hidden states of {model.name} are not finite: its numbers grow too large")
     return States(layers, place, own, random)
 
 

@@ -9,13 +9,13 @@ states, but give no answers.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import safetensors
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -32,6 +32,7 @@ from theory.errors import InputError
 
 Kind = Literal["causal", "masked", "encoder"]
 ROWS_AT_ONCE = 32
+POSITIONS = "max_position_embeddings"
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,18 @@ class PretrainedModel:
         """The number of blocks; the states have one layer more."""
         return len(self.blocks)
 
+    def _most(self, *names: str) -> float:
+        """The least of the limits that the configuration sets under these names; infinite if it sets none."""
+        limits = (getattr(self.model.config, name, None) for name in names)
+        return min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=math.inf)
+
     def states(self, subjects: Sequence[str]) -> NDArray[np.float32]:
         """The residual stream at each subject's last token, after neutral words, shape [layers + 1, subjects, d].
 
         Computed once for a model and its subjects' tokens, then read from the cache. Raises InputError if the
-        tokeniser finds no token in a subject.
+        tokeniser finds no token in a subject, or more than the model reads.
         """
-        rows = encode(self.tokenizer, [prompts.about(subject) for subject in subjects])
+        rows = encode(self.tokenizer, [prompts.about(subject) for subject in subjects], self._most(POSITIONS))
 
         def compute() -> dict[str, NDArray[np.float32]]:
             return self._record(rows)
@@ -105,7 +111,8 @@ class PretrainedModel:
 
         Of a causal model: that the text goes on along the candidate's tokens up to where they part from all other
         candidates'. Of a masked one: the mean over as many mask tokens as the candidate has tokens. Raises InputError
-        for an encoder, an object that the tokeniser cannot spell, and two that it spells alike.
+        for an encoder, an object that the tokeniser cannot spell, two that it spells alike, and more tokens than the
+        model reads.
         """
         if self.kind == "encoder":
             raise InputError(f"{self.name}: this model gives no answers, only states: it has no output layer")
@@ -120,9 +127,14 @@ class PretrainedModel:
             some = [asked[number] for number in group]
             added = None if patch is None or change is None else (patch.layer, change[group])
             if self.kind == "causal":
-                found[group] = log_probabilities(self.model, self.blocks, encode(self.tokenizer, some), tree, added)
+                # Inner nodes come after the prompt, and all is seen: what slides past a window would not be.
+                most = self._most(POSITIONS, "sliding_window") - max(map(len, tree.nodes))
+                rows = encode(self.tokenizer, some, most)
+                found[group] = log_probabilities(self.model, self.blocks, rows, tree, added)
             else:
-                found[group] = mask_log_probabilities(self.model, self.blocks, self.tokenizer, some, spellings, added)
+                found[group] = mask_log_probabilities(
+                    self.model, self.blocks, self.tokenizer, some, spellings, added, self._most(POSITIONS)
+                )
         return found.numpy()
 
     def randomised(self, seed: int) -> PretrainedModel:
@@ -146,7 +158,7 @@ def load_pretrained(model: str, cache: Path | None = None) -> PretrainedModel:
 
     `cache` (`checkpoints.cache_directory()` unless given) keeps converted models and states. Raises InputError: no
     such directory, nothing or only pickles in it, no tokeniser or one that does not fit, an architecture that
-    transformers does not know, weights that are damaged or missing, transformers not installed.
+    transformers does not know, weights that are damaged, missing, quantised or not finite, transformers not installed.
     """
     transformers = needed("transformers")
     home = checkpoints.cache_directory() if cache is None else cache
@@ -170,12 +182,17 @@ def load_pretrained(model: str, cache: Path | None = None) -> PretrainedModel:
                 output_loading_info=True,
                 **local,
             )
-        except (OSError, ValueError, KeyError, RuntimeError, safetensors.SafetensorError) as error:
-            raise InputError(f"cannot read the weights in {files.directory}: {checkpoints.first_line(error)}") from None
+        except Exception as error:  # a foreign configuration fails anywhere in its model's code
+            shapes = "ignore_mismatched_sizes" in str(error)
+            reason = "config.json says other shapes" if shapes else checkpoints.first_line(error)
+            raise InputError(f"cannot read the weights in {files.directory}: {reason}") from None
     # A pooler sits on top of the last state: nothing here reads it.
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
     if missing:
         raise InputError(f"the weights in {files.directory} lack {missing[0]} (and {len(missing) - 1} others)")
+    unfit = [name for name, weight in loaded.named_parameters() if not weight.isfinite().all()]
+    if unfit:
+        raise InputError(f"the weights in {files.directory} are not finite: {unfit[0]} (and {len(unfit) - 1} others)")
     if len(tokenizer) > loaded.get_input_embeddings().weight.shape[0]:
         raise InputError(f"the tokeniser in {files.directory} is another model's: it has more tokens than embeddings")
     found = PretrainedModel(files.name, kind, loaded.eval(), tokenizer, files.sha256, home)
@@ -186,18 +203,28 @@ def load_pretrained(model: str, cache: Path | None = None) -> PretrainedModel:
 
 
 def _config(directory: Path, local: dict[str, Any]) -> Any:
+    """The configuration, with transformers' own attention: a file may name one that would be fetched from a hub."""
+    reader = needed("transformers").AutoConfig
     try:
-        config = needed("transformers").AutoConfig.from_pretrained(directory, **local)
-    except (OSError, ValueError, KeyError) as error:
+        config = reader.from_pretrained(directory, **local)
+        config._attn_implementation = None
+    except Exception as error:  # a foreign file fails anywhere in its reader
         raise InputError(f"cannot read {directory / 'config.json'}: {checkpoints.first_line(error)}") from None
-    if config.is_encoder_decoder or not isinstance(getattr(config, "num_hidden_layers", None), int):
+    blocks = getattr(config, "num_hidden_layers", None)
+    if config.is_encoder_decoder or not isinstance(blocks, int) or blocks < 1:
         raise InputError(f"{directory}: a {config.model_type} model is not one stack of blocks and cannot be probed")
+    if getattr(config, "quantization_config", None) is not None:
+        raise InputError(f"{directory}: quantised weights are read from a .gguf file alone; save them in full")
+    names = config.architectures or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"cannot read {directory / 'config.json'}: architectures is not a list of names")
     return config
 
 
 def _tokenizer(directory: Path, local: dict[str, Any]) -> Any:
+    reader = needed("transformers").AutoTokenizer
     try:
-        tokenizer = needed("transformers").AutoTokenizer.from_pretrained(directory, **local)
+        tokenizer = reader.from_pretrained(directory, **local)
     except Exception as error:  # the tokenizers library raises Exception itself
         raise InputError(f"cannot read the tokeniser in {directory}: {checkpoints.first_line(error)}") from None
     if not tokenizer.is_fast:

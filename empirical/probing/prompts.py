@@ -20,9 +20,10 @@ INTRODUCTION = "Here are some facts."  # so that even a question without example
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text; the number of its characters up to the end of the subject; and the text before its line."""
+    """A text; the number of its characters before the subject and up to its end; and the text before its line."""
 
     text: str
+    subject_start: int
     subject_end: int
     opening: str
 
@@ -31,7 +32,7 @@ def about(subject: str) -> Prompt:
     """Neutral words that end with the subject."""
     opening = f"{INTRODUCTION} This one is about"
     text = f"{opening} {subject}"
-    return Prompt(text, len(text), opening)
+    return Prompt(text, len(opening) + 1, len(text), opening)
 
 
 def asking(relation: Relation, subject: str) -> Prompt:
@@ -39,7 +40,7 @@ def asking(relation: Relation, subject: str) -> Prompt:
     before = "\n".join([INTRODUCTION, *(_statement(relation, *sample) for sample in _examples(relation, subject))])
     head, tail = relation.templates[0].split("{}")
     asked = f"{before}\n{head}{subject}"
-    return Prompt(asked + tail, len(asked), before)
+    return Prompt(asked + tail, len(asked) - len(subject), len(asked), before)
 
 
 def _statement(relation: Relation, subject: str, found: str) -> str:

@@ -7,12 +7,14 @@ A file holds one object. Its keys that are used:
 * `prompt_templates_zs`: more of them (they come after the former, and count alone if those are empty or absent);
 * `samples`: a list of objects with `subject` and `object`, both texts.
 
-`properties` and everything else is ignored. A subject that occurs twice keeps its first object.
+`properties` and everything else is ignored. A subject that occurs twice keeps its first object. A name, a subject and
+an object are one line each: white space within them becomes one space.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +33,11 @@ def read_relations(source: str) -> tuple[Relation, ...]:
     if source in SETS:
         return SETS[source]()
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path's, it takes a name that is too long for none
         files = sorted(path.rglob("*.json"))
         if not files:
             raise InputError(f"there is no .json file below {path}")
-    elif path.is_file():
+    elif os.path.isfile(path):
         files = [path]
     else:
         raise InputError(f"there are no relations {source!r}: a .json file, a directory, or {' or '.join(SETS)}")
@@ -54,7 +56,7 @@ def read_file(path: Path) -> Relation:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from None
     try:
         return _relation(content, path)
@@ -86,13 +88,15 @@ def _templates(content: dict[str, Any], key: str) -> tuple[str, ...]:
     if not isinstance(templates, list):
         raise InputError(f"{key} is not a list of texts")
     for number, template in enumerate(templates):
-        text = _text(template, f"{key}[{number}]")
-        if text.count("{}") != 1:
-            raise InputError(f'{key}[{number}] has {text.count("{}")} times "{{}}"; once is expected: {text!r}')
+        _text(template, f"{key}[{number}]")
+        if template.count("{}") != 1:
+            raise InputError(f'{key}[{number}] has {template.count("{}")} times "{{}}"; once is expected: {template!r}')
     return tuple(template.rstrip() for template in templates)
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{where} is {'missing' if value is None else 'not a text with something in it'}")
-    return value.strip()
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise InputError(f"{where} holds half of a surrogate pair, which is no character: {value!r}")
+    return " ".join(value.split())

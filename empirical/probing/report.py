@@ -36,6 +36,7 @@ import safetensors.numpy
 from empirical.probing.families import families
 from empirical.probing.maps import LinearMap, fit_chosen
 from empirical.probing.measure import (
+    LEAST_SUBJECTS,
     Facts,
     Progress,
     RelationReading,
@@ -154,9 +155,12 @@ def _facts(
 ) -> tuple[list[Facts], list[tuple[str, str]]]:
     """The facts of the relations that can be probed, and why the others cannot."""
     names = [relation.name for relation in relations]
-    for name in names:
+    for relation in relations:  # all before the first is asked, which takes a while
+        name, subjects = relation.name, len(relation.samples)
         if names.count(name) > 1:
             raise InputError(f"two relations are called {name!r}")
+        if subjects < LEAST_SUBJECTS:
+            raise InputError(f"relation {name!r} has {subjects} subjects; a probe needs at least {LEAST_SUBJECTS}")
     found, left_out = [], []
     for number, relation in enumerate(relations):
         progress(f"ask {relation.name}", number, len(relations))
@@ -214,5 +218,5 @@ def write_maps(report: ProbeReport, directory: Path) -> Path:
     except OSError as error:
         raise InputError(f"cannot write in {directory}: {error.strerror or error}") from None
     path = directory / "maps.safetensors"
-    write_atomically(path, lambda file: safetensors.numpy.save_file(tensors, file, metadata))
+    write_atomically(path, lambda file: file.write_bytes(safetensors.numpy.save(tensors, metadata)))
     return path

@@ -3,6 +3,9 @@
 *Intervals.* The subjects of held-out predictions are drawn again, with replacement; the maps are not fitted again. So
 an interval says how far the figure depends on which subjects were asked, and not on which were trained on.
 
+Where all values are equal the interval has no width, however few they are: with none of n right the truth may still be
+3/n.
+
 *Tests.* Each subject gives a difference between two conditions. If neither were better its sign would be random: the
 p-value is the fraction of random signs whose mean difference is at least the one found (with the one found counted, so
 it is never 0). Predictions of different folds share training subjects, so the test is approximate, as any test on

@@ -40,5 +40,5 @@ def remembered(
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write in the cache {directory}: {error.strerror or error}") from None
-    write_atomically(path, lambda file: safetensors.numpy.save_file(arrays, file))
+    write_atomically(path, lambda file: file.write_bytes(safetensors.numpy.save(arrays)))
     return arrays

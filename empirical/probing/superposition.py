@@ -190,7 +190,7 @@ def subspaces(family: Family, states: Array, maps: Sequence[LinearMap], seed: in
     for (name, left), (other, right) in combinations(zip(family.names, bases, strict=True), 2):
         cosines = np.linalg.svd(left.T @ right, compute_uv=False)
         ranks = (left.shape[1], right.shape[1])
-        pairs.append(Overlap((name, other), ranks, _overlap(left, right), float(min(1, cosines.max()))))
+        pairs.append(Overlap((name, other), ranks, _overlap(left, right), float(min(1, cosines.max(initial=0)))))
     generator = np.random.default_rng(seed)
     dealt = []
     for _ in range(SHUFFLES):
@@ -210,7 +210,8 @@ def subspaces(family: Family, states: Array, maps: Sequence[LinearMap], seed: in
 
 
 def _overlap(left: Floats, right: Floats) -> float:
-    return float(((left.T @ right) ** 2).sum() / min(left.shape[1], right.shape[1]))
+    # A map that reads nothing, for no state differs from another, shares nothing.
+    return float(((left.T @ right) ** 2).sum() / max(1, min(left.shape[1], right.shape[1])))
 
 
 def _mean_overlap(bases: Sequence[Floats]) -> float:

@@ -11,7 +11,8 @@ subjects.
 *Choices.* A ridge fit shrinks A_r, and which layer is read by later blocks is not known beforehand: layer and strength
 are those with the most success less leakage on other subjects, which are not tested either; the lowest among equals.
 Each family lends at most `ASKED` relations, those that the model knows best beyond guessing the commonest object: where
-it knows nothing there is nothing to exchange. A relation without an object to go to is passed over.
+it knows nothing there is nothing to exchange. A relation is passed over if fewer than `TUNED` tested subjects have an
+object to go to: so few say nothing.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def swap(
         others = [each for each in asked if each != relation]
         trial = _intended(family, relation, tuned, generator)
         goal = _intended(family, relation, tested, generator)
-        if not len(trial.subjects) or not len(goal.subjects):
+        if not len(trial.subjects) or len(goal.subjects) < TUNED:
             continue
         layer, strength = _tuned(model, family, states, layers, rest, trial, others[:1], tell)
         at = states.of(family.subjects)[0][states.layers.index(layer)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +26,12 @@ class Row:
     length: int
 
 
-def encode(tokenizer: Any, prompts: Sequence[Prompt]) -> list[Row]:
+def encode(tokenizer: Any, prompts: Sequence[Prompt], most: float = math.inf) -> list[Row]:
     """The prompts as tokens, with the special tokens that the model expects.
 
     The last token of a subject is the last one that covers a character of it. Padding has no part in this: the rows
-    are of their own lengths, whatever side the tokeniser pads.
+    are of their own lengths, whatever side the tokeniser pads. Raises InputError for a subject without a token, and for
+    a prompt of more than `most` tokens.
     """
     encoded = tokenizer(
         [prompt.text for prompt in prompts], return_offsets_mapping=True, return_special_tokens_mask=True
@@ -40,10 +42,15 @@ def encode(tokenizer: Any, prompts: Sequence[Prompt]) -> list[Row]:
         covering = [
             place
             for place, (start, end) in enumerate(spans)
-            if not special[place] and start < prompt.subject_end and end > start
+            if not special[place] and end > start and start < prompt.subject_end and end > prompt.subject_start
         ]
+        subject = prompt.text[prompt.subject_start : prompt.subject_end]
         if not covering:
-            raise InputError(f"the model's tokeniser finds no token in {prompt.text[: prompt.subject_end]!r}")
+            raise InputError(f"the model's tokeniser finds no token in the subject {subject!r}")
+        if len(spans) > most:
+            raise InputError(
+                f"the text that asks of {subject[:40]!r} has {len(spans)} tokens; this model reads at most {most}"
+            )
         length = max(place + 1 for place, mark in enumerate(special) if not mark)
         rows.append(Row(tuple(encoded["input_ids"][number]), covering[-1], length))
     return rows

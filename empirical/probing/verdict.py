@@ -2,8 +2,8 @@
 
 Three questions: are the relations read linearly, do their components add up in subspaces of their own, and does an
 exchange of one component change one relation's answers alone? Each has its rule, the docstring of its function, written
-before the data are seen; a claim is judged by intervals (95 %) and adjusted p-values, and what is merely not shown is
-undecided, not refuted.
+before the data are seen; a claim is judged by intervals (95 %, not corrected for their number) and adjusted p-values,
+and what is merely not shown is undecided, not refuted.
 """
 
 from __future__ import annotations
