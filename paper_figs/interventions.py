@@ -30,7 +30,7 @@ def draw(report: Any) -> Figure:
     series = over_dimension(found)
     drawn = figure(TWO_COLUMNS, 4.2)
     panels = drawn.subplot_mosaic([list("aabbccdd"), list("eeeeffff")], height_ratios=(1, 1.15))
-    own = _most_capable(found)
+    own = _most_obedient(found)
     trained = f"trained, R = {own[0].relations}, d = {own[0].dimension}"
     _matrix(panels["a"], "(a) T1", _mean_matrix(_named(found, "T1"), "ways", "maps"))
     _matrix(panels["b"], f"(b) {trained}", _mean_matrix(own, "ways", "maps"))
@@ -63,14 +63,22 @@ def _named(found: list[Model], theorem: str) -> list[Model]:
     return chosen
 
 
-def _most_capable(found: list[Model]) -> list[Model]:
-    """The trained models of the group `dimension` that recall their facts, at the most relations and there the largest
-    dimension."""
-    chosen = [each for own in over_dimension(found).values() for each in own if each.recalls]
+def _most_obedient(found: list[Model]) -> list[Model]:
+    """The trained models of the group `dimension` that recall their facts, at the most relations, of the size at which
+    most of the changes succeed."""
+    chosen: dict[tuple[int, int, int], list[Model]] = {}
+    for own in over_dimension(found).values():
+        for each in (one for one in own if one.recalls):
+            chosen.setdefault((each.relations, each.dimension, each.entities), []).append(each)
     if not chosen:
         raise InputError("no model of the group 'dimension' recalls its facts")
-    best = max((each.relations, each.dimension) for each in chosen)
-    return [each for each in chosen if (each.relations, each.dimension) == best]
+    relations = max(size[0] for size in chosen)
+    return max((own for size, own in chosen.items() if size[0] == relations), key=_mean_success)
+
+
+def _mean_success(own: list[Model]) -> float:
+    shares = [each.share(*MAPS, "success") for each in own]
+    return sum(share[0] for share in shares if share is not None) / len(own)
 
 
 def _mean_matrix(own: list[Model], kind: str, way: str) -> NDArray[np.float64]:

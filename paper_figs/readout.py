@@ -64,5 +64,6 @@ def _constructions(axes: Axes, found: list[Model]) -> None:
                     with_intervals(axes, [place + shift], [value], [min(low, value)], [max(high, value)], dot)
     ticks(axes.xaxis, list(range(len(found))), [each.group for each in found])
     axes.set_ylim(min(-0.05, axes.get_ylim()[0]), 1.05)
+    axes.set_xlabel("theorem")
     axes.set_ylabel("R² or accuracy")
     axes.set_title("(c) constructions")

@@ -62,8 +62,11 @@ def models(report: Any) -> list[Model]:
     """The models of a report, in its order. InputError if it is none, or has no model."""
     found = []
     for values in part(report, "models", list):
-        sizes, threshold = part(values, "sizes", dict), values.get("threshold")
+        sizes = part(values, "sizes", dict)
         dimension = part(sizes, "dimension", int)
+        threshold = None if values.get("threshold") is None else number(values, "threshold")
+        if threshold is not None and threshold <= 0:
+            raise InputError(f"model {part(values, 'name', str)!r} has the threshold {threshold}; it must be positive")
         found.append(
             Model(
                 name=part(values, "name", str),
@@ -72,7 +75,7 @@ def models(report: Any) -> list[Model]:
                 entities=part(sizes, "entities", int),
                 relations=part(sizes, "relations", int),
                 dimension=dimension,
-                ratio=None if threshold is None else dimension / number(values, "threshold"),
+                ratio=None if threshold is None else dimension / threshold,
                 recalls=number(values, "accuracy") >= MEMORISED_AT,
                 values=values,
             )
@@ -83,11 +86,17 @@ def models(report: Any) -> list[Model]:
 
 
 def over_dimension(found: Sequence[Model]) -> dict[tuple[int, int], list[Model]]:
-    """The trained models of the group `dimension` by (N, R), by increasing dimension."""
+    """The trained models of the group `dimension` by (N, R), by increasing dimension. InputError for none, for one
+    without d*, and for more sizes than there are looks.
+    """
     chosen = sorted((each for each in found if each.group == "dimension"), key=lambda each: each.dimension)
     if not chosen:
         raise InputError("it has no models of the group 'dimension'")
+    if (without := next((each for each in chosen if each.ratio is None), None)) is not None:
+        raise InputError(f"model {without.name!r} has no threshold")
     sizes = sorted({(each.entities, each.relations) for each in chosen})
+    if len(sizes) > len(SIZE_LOOKS):
+        raise InputError(f"its models have {len(sizes)} sizes (N, R); a figure tells {len(SIZE_LOOKS)} apart")
     return {size: [each for each in chosen if (each.entities, each.relations) == size] for size in sizes}
 
 

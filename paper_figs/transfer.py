@@ -3,8 +3,8 @@
 (a, b) Accuracy over all facts of new systems against d/d*: rows made of the fitted maps and rows that invert the frozen
 MLP, both in closed form with nothing trained, and rows fitted by gradient; the same under an MLP drawn anew. One point
 a seed, a line through their means; hollow ones do not recall their own facts. (c) R² of the read-out (E3) against the
-accuracy of the maps, of every trained model that recalls its facts. (d) What else changes it, at N = 256 as a rule: the
-training regime, the tables that learn, the number of fact systems that share the frozen part; one point a seed.
+accuracy of the maps, of every trained model that recalls its facts. (d) What else changes it: size, width, training
+regime, model, the tables that learn, the number of fact systems that share the frozen part; one point a seed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,20 @@ WAYS: dict[tuple[str, str], Look] = {
     ("redrawn", "maps"): Look("maps, MLP redrawn", BLACK, "X", ":"),
     ("redrawn", "fitted"): Look("fitted, MLP redrawn", GREY, "D", ":"),
 }
-REGIMES = ("weight decay", "training time", "tables that learn", "systems that share")
+REGIMES = (
+    "entities",
+    "width",
+    "weight decay",
+    "training time",
+    "learning rate",
+    "residual",
+    "attention",
+    "hops",
+    "tables that learn",
+    "systems that share",
+)
 SPREAD = 1.05  # intervals of different ways stand side by side, not on each other
-LINE = 0.2  # inches, of a condition in (d)
+LINE = 0.175  # inches, of a condition in (d)
 
 
 def draw(report: Any) -> Figure:
@@ -80,10 +91,11 @@ def _conditions(found: list[Model]) -> dict[tuple[str, str], list[Model]]:
     result: dict[tuple[str, str], list[Model]] = {}
     for group in REGIMES:
         for each in (one for one in found if one.group == group):
-            # The condition's name begins with N, R, d and the width.
-            changes = each.name.split(", ")[4:] or ["baseline"]
-            name = f"R = {each.relations}, d = {each.dimension}, {', '.join(changes)}"
-            result.setdefault((group, name), []).append(each)
+            # The condition's name begins with N, R, d and the width, which is 2d as a rule.
+            sizes, changes = each.name.split(", ")[:4], each.name.split(", ")[4:]
+            if sizes[3] == f"width {2 * each.dimension}":
+                sizes = sizes[:3]
+            result.setdefault((group, ", ".join([*sizes, *changes])), []).append(each)
     return result
 
 

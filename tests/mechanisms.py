@@ -1,12 +1,18 @@
 """Models whose mechanism is known, whole and damaged, for the tests of the mechanism analyses."""
 
+import os
+import signal
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from constructions.catalogue import Setting
+from empirical.mechanism.presets import Condition
 from empirical.mechanism.subject import Studied, of_construction, of_run, with_subjects
+from empirical.mechanism.sweep import study_models
 from empirical.runs import RunConfig
 from theory import FactSystem
 
@@ -51,6 +57,35 @@ def scrambled_mlp() -> Studied:
     order = np.random.default_rng(0).permutation(own.dimension)
     block = replace(own.blocks[0], W_out=own.blocks[0].W_out[order])
     return replace(plain(), transformer=replace(own, blocks=(block,)))
+
+
+def dead_mlp() -> Studied:
+    """T1 whose MLP emits 0 whatever it is given."""
+    own = plain().transformer
+    block = own.blocks[0]
+    silent = replace(block, W_out=np.zeros_like(block.W_out), b_out=np.zeros_like(block.b_out))
+    return replace(plain(), transformer=replace(own, blocks=(silent,)))
+
+
+def alike() -> Studied:
+    """T1 with one row for all subjects."""
+    return with_subjects(plain(), np.ones_like(plain().rows))
+
+
+def raising_at_seed_1(jobs: Sequence[Any], device: str) -> Iterator[tuple[Any, None]]:
+    """What the workers of a sweep do, except for trained models of seed 1."""
+    for job in jobs:
+        if isinstance(job[0], Condition) and job[0].config.seed == 1:
+            raise RuntimeError("a bug\nand what is known of it")
+        yield from study_models([job], device)
+
+
+def dying_at_seed_1(jobs: Sequence[Any], device: str) -> Iterator[tuple[Any, None]]:
+    """The same, and seed 1 is the end of its process."""
+    for job in jobs:
+        if isinstance(job[0], Condition) and job[0].config.seed == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from study_models([job], device)
 
 
 @cache

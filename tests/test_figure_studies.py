@@ -112,8 +112,8 @@ def test_interventions_show_the_matrices(results: Path) -> None:
 def test_transfer_names_the_conditions(results: Path) -> None:
     last = catalogue.draw("transfer", results).axes[-1]
     assert [label.get_text() for label in last.get_yticklabels()] == [
-        "R = 2, d = 8, weight decay 0.0, steps 400, 20 steps beyond",
-        "R = 2, d = 8, steps 400, 20 steps beyond, 2 systems",
+        "N = 16, R = 2, d = 8, weight decay 0.0, steps 400, 20 steps beyond",
+        "N = 16, R = 2, d = 8, steps 400, 20 steps beyond, 2 systems",
     ]
 
 
@@ -124,7 +124,7 @@ def test_probing_shows_accuracy_by_layer(results: Path) -> None:
         [line] = [each for each in axes.lines if each.get_color() == style.BLUE]
         assert line.get_ydata().tolist() == [layer["accuracy"]["value"] for layer in reading["by_layer"]]
         assert axes.get_title("left") == f"{reading['name']}: {reading['headline']['accuracy']['value']:.2f}"
-    assert figure.axes[2].get_title("left") == "sum of 2 relations"
+    assert figure.axes[2].get_title("left") == "R², sum of 2 relations"
 
 
 FAULTS: list[tuple[str, str, Callable[[Any], object], str]] = [
@@ -133,6 +133,17 @@ FAULTS: list[tuple[str, str, Callable[[Any], object], str]] = [
     ("readout", MECHANISM.file, lambda r: r["models"][0].pop("sizes"), "no 'sizes'"),
     ("readout", MECHANISM.file, lambda r: r["models"][0]["read_out"].pop("fit"), "has no read_out / fit"),
     ("readout", MECHANISM.file, lambda r: r["models"][0].update(accuracy="high"), "no 'accuracy' that is a number"),
+    ("readout", MECHANISM.file, lambda r: r["models"][0].update(threshold=0.0), "has the threshold 0.0; it must be"),
+    ("readout", MECHANISM.file, lambda r: [each.update(threshold=None) for each in r["models"]], "has no threshold"),
+    (
+        "readout",
+        MECHANISM.file,
+        lambda r: [
+            each.update(group="dimension", threshold=1.0, sizes={**each["sizes"], "entities": 2 + place})
+            for place, each in enumerate(r["models"])
+        ],
+        "sizes .N, R.; a figure tells 4 apart",
+    ),
     (
         "interventions",
         MECHANISM.file,

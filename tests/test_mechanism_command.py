@@ -197,12 +197,37 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(
     assert len(command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=1).models) == 3
 
 
+@pytest.mark.parametrize(
+    ("trainer", "workers", "reason"),
+    [
+        ("raising_at_seed_1", 1, "RuntimeError: a bug"),
+        ("raising_at_seed_1", 2, "RuntimeError: a bug"),
+        ("dying_at_seed_1", 2, "the worker was killed by SIGKILL (perhaps for lack of memory)"),
+    ],
+)
+def test_a_fault_in_one_model_is_that_models(
+    tiny: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainer: str, workers: int, reason: str
+) -> None:
+    monkeypatch.setattr(sweep, "TRAINER", f"tests.mechanisms:{trainer}")
+    report = command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=workers)
+    assert [each["group"] for each in report.models] == ["dimension", "T1"]
+    assert report.failed == (f"{TINY.conditions[1].name}, seed 1: {reason}",)
+    assert not command.succeeded(report)
+    assert f"Failed: {report.failed[0]}" in command.text(report)
+    monkeypatch.undo()
+    monkeypatch.setitem(PRESETS, "tiny", TINY)
+    again = command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=1)
+    assert [each["seed"] for each in again.models] == [0, 1, 0]
+    assert again.failed == ()
+
+
 def test_a_damaged_analysis_is_told(tiny: Preset, tmp_path: Path) -> None:
     command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=1)
     file = next((tmp_path / "runs.sqlite.mechanism").iterdir())
-    file.write_text("{")
-    with refused("is damaged: delete it"):
-        command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=1)
+    for content in ("{", "[]", "{}", "[" * 100_000):
+        file.write_text(content)
+        with refused("is damaged: delete it"):
+            command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=1)
 
 
 def test_models_by_name_their_maps_and_the_json(tmp_path: Path) -> None:
@@ -230,6 +255,8 @@ def test_what_is_asked_for_is_checked_first(tmp_path: Path) -> None:
     for models, chosen, out, words in (
         ((), None, None, "name models .* or a preset"),
         (("ab",), "quick", None, "one of the two"),
+        (("ab", "cd", "ab"), None, None, "ab is named twice"),
+        (("a/x.safetensors", "b/x.safetensors"), None, tmp_path, "two models are called x"),
         ((), "huge", None, "preset is 'huge'; it must be one of quick, standard, paper"),
         ((), "quick", tmp_path, "a preset has none"),
     ):

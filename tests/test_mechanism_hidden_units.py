@@ -22,7 +22,7 @@ from empirical.mechanism.hidden_units import (
     with_redrawn_gates,
     without_units,
 )
-from empirical.mechanism.interventions import Share
+from empirical.mechanism.shares import Share
 from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
 from empirical.runs import RunConfig
 from tests.edits import put, tensor, with_tensor

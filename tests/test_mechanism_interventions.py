@@ -17,13 +17,12 @@ from empirical.mechanism.hidden_units import with_redrawn_gates
 from empirical.mechanism.interventions import (
     CONTROLS,
     WAYS,
-    clopper_pearson,
     interventions,
-    ridge,
     room,
-    share,
     through_decoders,
 )
+from empirical.mechanism.regression import PENALTIES, component_maps, decoders, ridge
+from empirical.mechanism.shares import clopper_pearson, share
 from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
 from empirical.runs import RunConfig
 from tests.edits import put, tensor, with_tensor
@@ -95,9 +94,9 @@ def test_the_change_is_that_of_the_construction() -> None:
     targets = vectors[studied.answers[:, others]]
     turn = vectors[answers[0, [5, 9]]] - vectors[LARGE.answers[0, [5, 9]]]
     expected = t1.construct(FactSystem(answers)).W_E[[5, 9]] - studied.rows[[5, 9]]
-    maps = module.component_maps(studied.rows[others], targets)
+    maps = component_maps(studied.rows[others], targets)
     assert turn @ maps[0].T == pytest.approx(expected, abs=1e-6)
-    readers = module.decoders(studied.rows[others], targets)
+    readers = decoders(studied.rows[others], targets)
     both = np.stack([turn, np.zeros_like(turn)])
     assert through_decoders(readers, both)[0] == pytest.approx(expected, abs=1e-6)
 
@@ -156,7 +155,7 @@ def test_a_gate_left_open_shows_where_it_leaks() -> None:
 
 
 def test_subjects_that_are_changed_take_no_part_in_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    fit = module.component_maps
+    fit = component_maps
     seen: list[NDArray[Any]] = []
 
     def recording(rows: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
@@ -256,7 +255,7 @@ def test_ridge_takes_the_penalty_that_predicts_left_out_rows_best(seed: int) -> 
         return total
 
     unit = np.linalg.norm(design - design.mean(axis=0)) ** 2 / 4
-    best = min(module.PENALTIES * unit, key=left_out)
+    best = min(PENALTIES * unit, key=left_out)
     assert ridge(design, targets) == pytest.approx(fit(list(range(7)), best)[0])
 
 

@@ -104,6 +104,7 @@ def test_files_of_something_else(store: Path, tmp_path: Path) -> None:
     for own, metadata, words in (
         (tensors, None, "does not say what its facts are: put them beside it, as foreign.npy"),
         (tensors, {"config": "{"}, "its metadata hold no configuration of a run"),
+        (tensors, {"config": "[" * 100_000}, "its metadata hold no configuration of a run"),
         (tensors, {"config": json.dumps({**config, "depth": 2})}, "it does not have the fields of one"),
         (tensors, {"config": json.dumps({**config, "entities": 1})}, "entities must be a whole number of at least 2"),
         (without, {"config": text}, "W_out is missing"),

@@ -15,9 +15,9 @@ from empirical.mechanism.readout import (
     cross_validated,
     fit_maps,
     geometry,
-    principal_axes,
     read_out,
 )
+from empirical.mechanism.regression import principal_axes
 from empirical.mechanism.subject import Studied, of_construction
 from tests.mechanisms import PAIR, SUPERPOSITIONS, SYSTEM, plain, quarter_damaged, table, trained, wrong_facts
 from theory import FactSystem

@@ -1,5 +1,6 @@
 """What is studied: the quick pass over all facts is the plain one, and what cannot be studied is refused."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -8,13 +9,14 @@ import pytest
 import torch
 
 from constructions.catalogue import Setting
+from empirical.mechanism.study import study_given
 from empirical.mechanism.subject import Studied, accuracy, emitted, forward, of_construction, of_run, with_subjects
 from empirical.model import initial
 from empirical.runs import RunConfig
-from tests.edits import put
+from tests.edits import put, with_tensor
 from tests.mechanisms import PAIR, SUPERPOSITIONS, SYSTEM, plain
-from theory import FactSystem, InputError
-from theory.transformer import run_with_cache
+from theory import FactSystem, InputError, Task
+from theory.transformer import Block, run_with_cache
 
 RUNS: tuple[dict[str, Any], ...] = (
     {},
@@ -69,6 +71,14 @@ def test_a_tie_is_no_answer() -> None:
     assert accuracy(tied) < 1.0
 
 
+def test_rows_that_are_not_finite_give_no_answer() -> None:
+    rows = plain().rows.copy()
+    rows[3] = np.nan
+    found = emitted(plain(), rows)
+    assert (found[:, 3] == -1).all()
+    assert (np.delete(found, 3, axis=1) == np.delete(plain().answers, 3, axis=1)).all()
+
+
 def test_blocks_of_subjects_give_what_all_at_once_give(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = emitted(plain())
     monkeypatch.setattr("empirical.mechanism.subject.LOGITS", 500)
@@ -102,3 +112,46 @@ def test_what_is_no_single_layer_model_is_refused() -> None:
         of_construction("T6", SYSTEM)
     with pytest.raises(InputError, match=r"is over \(60, 3, 60\)"):
         replace(plain(), system=FactSystem.random(59, 3))
+    with pytest.raises(InputError, match="T1 plain has 2 positions; 2 hops need 3"):
+        replace(plain(), task=Task(2, 2))
+
+
+@pytest.mark.parametrize("scale", [1e120, 1e25, 1e-60])
+def test_weights_whose_products_leave_float64_are_refused(scale: float) -> None:
+    own = plain().transformer
+    with pytest.raises(InputError, match=r"entry of W_U is .*e[+-]\d+ in size; .* between 1e-45 and 1e\+20"):
+        replace(plain(), transformer=replace(own, W_U=own.W_U * scale))
+
+
+@pytest.mark.parametrize("scale", [1e19, 1e-30])
+def test_weights_near_the_bounds_are_studied(scale: float) -> None:
+    """Every number of every analysis is finite."""
+    config = RunConfig(20, 2, 6, 12, attention="learned", residual=True)
+    own = of_run(initial(config), config)
+    tensors = {name: tensor * scale for name, tensor in own.transformer.tensors() if name != "W_E"}
+    large = own.transformer
+    for name, tensor in tensors.items():
+        large = with_tensor(large, name, np.asarray(tensor, np.float64))
+    assert json.dumps(study_given(replace(own, transformer=large), 1, 1), allow_nan=False)
+
+
+def test_an_mlp_without_hidden_units_is_studied() -> None:
+    own = plain()
+    block = own.transformer.blocks[0]
+    empty = replace(block, W_in=block.W_in[:, :0], b_in=block.b_in[:0], W_out=block.W_out[:0])
+    found = study_given(replace(own, transformer=replace(own.transformer, blocks=(empty,))), 1, 1)
+    assert found["hidden_units"] is None
+    assert found["accuracy"] <= 1 / 60
+    assert found["transfer"]["ways"]["maps"]["value"] <= 1 / 60
+
+
+def test_an_embedding_without_coordinates_is_refused() -> None:
+    own = plain().transformer
+    block = own.blocks[0]
+    empty = {name: getattr(block, name) for name in ("b_in",)}
+    for name, part in (("W_Q", np.s_[:, :0]), ("W_K", np.s_[:, :0]), ("W_V", np.s_[:, :0]), ("W_O", np.s_[:, :, :0])):
+        empty[name] = getattr(block, name)[part]
+    empty |= {"W_in": block.W_in[:0], "W_out": block.W_out[:, :0], "b_out": block.b_out[:0]}
+    outer = {"W_E": own.W_E[:, :0], "W_pos": own.W_pos[:, :0], "W_U": own.W_U[:0]}
+    with pytest.raises(InputError, match="has embedding dimension 0"):
+        replace(plain(), transformer=replace(own, blocks=(Block(**empty),), **outer))

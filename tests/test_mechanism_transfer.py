@@ -19,7 +19,17 @@ from empirical.mechanism.transfer import CLOSED, new_systems, random_rows, trans
 from empirical.model import initial
 from empirical.runs import RunConfig
 from empirical.training import train
-from tests.mechanisms import SUPERPOSITIONS, plain, quarter_damaged, scrambled_mlp, table, trained, wrong_facts
+from tests.mechanisms import (
+    SUPERPOSITIONS,
+    alike,
+    dead_mlp,
+    plain,
+    quarter_damaged,
+    scrambled_mlp,
+    table,
+    trained,
+    wrong_facts,
+)
 from theory import FactSystem, InputError
 
 
@@ -53,6 +63,18 @@ def test_what_is_not_universal_does_not_transfer(build: Callable[[], Studied]) -
         share = found.ways[way]
         assert share is not None
         assert share.high < 0.5, way
+
+
+@pytest.mark.parametrize("build", [dead_mlp, alike])
+def test_what_says_nothing_of_the_answers_is_not_inverted(build: Callable[[], Studied]) -> None:
+    """There is nothing to solve for: the rows are the mean row, and the answers ties or one."""
+    own = build()
+    inverse, (system,) = invert(own), new_systems(own, 1)
+    rows = solved(inverse, system)
+    assert rows == pytest.approx(np.tile(own.rows.mean(axis=0), (60, 1)))
+    assert linearised_again(inverse, system, rows) == pytest.approx(rows)
+    for way, share in transfer(own, systems=1, steps=0).ways.items():
+        assert share is None or share.value <= 1 / 60, way
 
 
 def test_maps_fitted_to_a_damaged_table_transfer_worse() -> None:

@@ -74,7 +74,7 @@ def load_system(path: Path) -> FactSystem:
             raise InputError(f"{path}: a fact system is read from .npy or .json")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is not a {path.suffix} file that can be read: {_first_line(error)}") from None

@@ -1,6 +1,6 @@
 """What the command `mechanism` does and says: models and presets to a report, its text, its JSON and its ledger rows.
 
-*The JSON report* holds
+*The JSON report* (`empirical.records`) holds
 
     preset            the preset's name, null where models alone were asked for
     provenance        versions, platform and commit (`empirical.provenance`)
@@ -10,12 +10,11 @@
                       in read_out["shuffled answers"] and ["random rows"]; transfer.ways.maps.value stands against
                       sizes.dimension / threshold
     verdicts          an object a claim and condition: status, rule, numbers with intervals
-    failed            the runs that failed, with the reason
+    failed            the models that failed, with the reason
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +31,7 @@ from empirical.mechanism.transfer import CLOSED, WAYS
 from empirical.mechanism.verdicts import Verdict, verdicts
 from empirical.mechanism.verdicts import rows as verdict_rows
 from empirical.provenance import provenance
+from empirical.records import as_lines
 from empirical.store import open_store
 from theory.errors import InputError
 from theory.files import write_atomically
@@ -43,7 +43,7 @@ THRESHOLD = "d* is that of the capacity law, 2 bits for each scalar of the table
 
 @dataclass(frozen=True)
 class MechanismReport:
-    """The analyses of all models, what they come to, and the runs that failed."""
+    """The analyses of all models, what they come to, and the models that failed."""
 
     preset: str | None
     models: tuple[Analysis, ...]
@@ -60,7 +60,7 @@ class MechanismReport:
             "verdicts": [each.as_json() for each in self.verdicts],
             "failed": list(self.failed),
         }
-        return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return as_lines(values)
 
 
 def mechanism(
@@ -94,9 +94,10 @@ def mechanism(
     from empirical.mechanism.models import load
     from empirical.mechanism.readout import all_maps, as_tensors
 
-    names = [Path(model).stem for model in models]
-    if out is not None and (twice := next((name for name in names if names.count(name) > 1), None)):
-        raise InputError(f"two models are called {twice}, so that --out would write one file for both; rename one")
+    if (model := _twice(models)) is not None:
+        raise InputError(f"{model} is named twice; a model counts once")
+    if out is not None and (name := _twice([Path(model).stem for model in models])) is not None:
+        raise InputError(f"two models are called {name}, so that --out would write one file for both; rename one")
     studied = [load(model, store) for model in models]
     if out is not None:
         _directory(out)
@@ -108,6 +109,11 @@ def mechanism(
             write_atomically(out / f"{Path(model).stem}.maps.safetensors", partial(Path.write_bytes, data=tensors))
         progress(done, one.name)
     return MechanismReport(None, tuple(analyses), verdicts(analyses), ())
+
+
+def _twice(names: Sequence[str]) -> str | None:
+    """The first name that is there more than once."""
+    return next((name for name in names if names.count(name) > 1), None)
 
 
 def _directory(path: Path) -> None:
@@ -128,7 +134,7 @@ def rows(report: MechanismReport) -> list[Row]:
 
 
 def succeeded(report: MechanismReport) -> bool:
-    """True iff no run failed and the analyses say of every construction what is known; the rest is a finding."""
+    """True iff no model failed and the analyses say of every construction what is known; the rest is a finding."""
     return not report.failed and all(each.as_known is not False for each in report.verdicts)
 
 

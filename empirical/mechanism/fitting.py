@@ -44,20 +44,20 @@ def trainable(studied: Studied) -> tuple[Parameters, RunConfig] | None:
     """
     from empirical.conversion import from_transformer
 
-    own = studied.transformer
-    config = studied.config or RunConfig(
-        own.entities,
-        own.relations,
-        own.dimension,
-        own.width,
-        hops=studied.task.hops,
-        attention="learned" if own.attention == "softmax" else "uniform",
-        residual=own.residual,
-    )
     if studied.task.steps > 1:
         return None
-    untied = replace(config, subjects="learned", readout="learned", chain=False, precision="float32")
+    own = studied.transformer
     try:
+        config = studied.config or RunConfig(
+            own.entities,
+            own.relations,
+            own.dimension,
+            own.width,
+            hops=studied.task.hops,
+            attention="learned" if own.attention == "softmax" else "uniform",
+            residual=own.residual,
+        )
+        untied = replace(config, subjects="learned", readout="learned", chain=False, precision="float32")
         parameters = from_transformer(own, untied)
     except InputError:
         return None

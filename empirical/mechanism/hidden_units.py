@@ -19,7 +19,7 @@ largest p_w.
   it stand as many units drawn at random.
 
 Gates that point anywhere are selective in part: beside selectivity and information stands what they are when the
-columns of W_in are drawn anew at their norms. Fractions over the subjects have intervals (`interventions.share`).
+columns of W_in are drawn anew at their norms. Fractions over the subjects have intervals (`shares.share`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.interventions import Share, share
+from empirical.mechanism.shares import Share, share
 from empirical.mechanism.subject import Floats, Studied, emitted, forward
 from empirical.verdicts import Status
 from theory import InputError

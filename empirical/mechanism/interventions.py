@@ -33,51 +33,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
+from empirical.mechanism.regression import ROUNDING, component_maps, decoders
+from empirical.mechanism.shares import Share, clopper_pearson, share
 from empirical.mechanism.subject import Floats, Studied, emitted
 from empirical.verdicts import Status
 from theory import InputError
 from theory.fact_system import Words, check_count
 
 FOLDS = 4
-PENALTIES = 10.0 ** np.arange(-9, 4)  # in units of the mean square of the design's singular values
-ROUNDING = 1e-6  # singular values below this fraction of the largest are taken for zero
 CLEAR = 0.9
 
 WAYS = ("maps", "decoders")
 CONTROLS = ("random, length of maps", "random, length of decoders", "shuffled answers", "no change")
-
-
-@dataclass(frozen=True)
-class Share:
-    """A fraction of answers with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def as_dict(self) -> dict[str, float]:
-        """The three numbers by name."""
-        return dict(vars(self))
-
-
-def share(hits: NDArray[np.bool_]) -> Share:
-    """The fraction of hits [.., X], with the exact (Clopper-Pearson) 95 % interval of as many hits in X trials.
-
-    The last axis is the subjects. Each counts once, with the mean of its hits: answers of one subject may hang
-    together, so that more of them need not say more.
-    """
-    low, high = clopper_pearson(hits.sum() * hits.shape[-1] / hits.size, hits.shape[-1])
-    return Share(float(hits.mean()), float(low), float(high))
-
-
-def clopper_pearson(hits: NDArray[Any] | float, trials: int) -> tuple[Floats, Floats]:
-    """The exact 95 % interval of a probability, for arrays of hits, also fractional ones, in so many trials."""
-    hits = np.asarray(hits, float)
-    low = np.where(hits > 0, beta.ppf(0.025, np.maximum(hits, 1e-9), trials - hits + 1), 0.0)
-    high = np.where(hits < trials, beta.ppf(0.975, hits + 1, np.maximum(trials - hits, 1e-9)), 1.0)
-    return low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,41 +191,6 @@ def _fold(
         read[word] -= turn[word]
         amiss += float((read**2).sum())
     return _Fold(changes, room(readers), amiss, float((turn**2).sum()))
-
-
-def component_maps(rows: Floats, targets: Floats) -> Floats:
-    """A_w [W, d, q] of the fit rows ≈ Σ_w A_w targets[w] + constant; rows [n, d], attribute vectors [W, n, q]."""
-    count, subjects, size = targets.shape
-    fitted = ridge(targets.transpose(1, 0, 2).reshape(subjects, count * size), rows)
-    return fitted.reshape(count, size, rows.shape[1]).transpose(0, 2, 1)
-
-
-def decoders(rows: Floats, targets: Floats) -> Floats:
-    """D_w [W, q, d] of the fits targets[w] ≈ D_w rows + constant, at one penalty; shapes as in `component_maps`."""
-    count, subjects, size = targets.shape
-    fitted = ridge(rows, targets.transpose(1, 0, 2).reshape(subjects, count * size))
-    return fitted.reshape(rows.shape[1], count, size).transpose(1, 2, 0)
-
-
-def ridge(design: Floats, targets: Floats) -> Floats:
-    """Coefficients [p, t] of ridge regression with a free constant; design [n, p], targets [n, t].
-
-    The penalty is the one of PENALTIES with the least sum of squares over left-out rows, each predicted from all the
-    others: a residual over 1 - its leverage, exactly, so that nothing has to be fitted anew.
-    """
-    left, sizes, right = np.linalg.svd(design - design.mean(axis=0), full_matrices=False)
-    if not sizes.any():
-        return np.zeros((design.shape[1], targets.shape[1]))
-    centred = targets - targets.mean(axis=0)
-    seen = left.T @ centred
-    least, best = np.inf, np.zeros_like(seen)
-    for penalty in PENALTIES * (sizes**2).mean():
-        shrinkage = sizes**2 / (sizes**2 + penalty)
-        spared = 1 - 1 / len(design) - left**2 @ shrinkage
-        missed = (centred - left @ (shrinkage[:, None] * seen)) / np.maximum(spared, 1e-12)[:, None]
-        if (missed**2).sum() < least:
-            least, best = float((missed**2).sum()), (sizes / (sizes**2 + penalty))[:, None] * seen
-    return np.asarray(right.T @ best)
 
 
 def through_decoders(readers: Floats, turn: Floats) -> Floats:

@@ -28,8 +28,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.interventions import ROUNDING, ridge
-from empirical.mechanism.readout import Table, principal_axes, tables_of
+from empirical.mechanism.readout import Table, tables_of
+from empirical.mechanism.regression import ROUNDING, principal_axes, ridge
 from empirical.mechanism.subject import Floats, Studied, accuracy, forward
 from theory import FactSystem
 
@@ -101,11 +101,15 @@ def _outputs(studied: Studied, rows: Floats, metric: Floats) -> Floats:
 
 
 def solved(inverse: Inverse, system: FactSystem) -> Floats:
-    """The first solution for the answers of another system: rows [N, d]."""
+    """The first solution for the answers of another system: rows [N, d]; where the same is emitted for every answer,
+    the mean row.
+    """
     wanted = _wanted(inverse, system) - inverse.constant
-    count, size, _ = inverse.linear.shape
-    stacked = inverse.linear.transpose(1, 0, 2).reshape(size, -1)
+    count, size, read = inverse.linear.shape
+    stacked = inverse.linear.transpose(1, 0, 2).reshape(size, count * read)
     spread = float(inverse.targets.var(axis=0).sum()) * count
+    if not spread:
+        return np.tile(inverse.mean, (len(wanted), 1))
     normal = stacked @ stacked.T + inverse.prior * spread * inverse.precision
     found = np.linalg.solve(normal, stacked @ wanted.reshape(len(wanted), -1).T).T
     return np.asarray(inverse.mean + found @ inverse.axes.T)
@@ -115,7 +119,7 @@ def linearised_again(inverse: Inverse, system: FactSystem, rows: Floats, rounds:
     """The rows [N, d] after so many Levenberg-Marquardt steps from the given ones."""
     wanted = _wanted(inverse, system)
     per_subject = wanted.shape[1] * inverse.studied.transformer.dimension * inverse.studied.transformer.width
-    size = max(1, JACOBIANS // per_subject)
+    size = max(1, JACOBIANS // max(1, per_subject))
     parts = [_stepped(inverse, wanted[i : i + size], rows[i : i + size], rounds) for i in range(0, len(rows), size)]
     return np.concatenate(parts)
 
@@ -132,7 +136,7 @@ def _stepped(inverse: Inverse, wanted: Floats, rows: Floats, rounds: int) -> Flo
         output, jacobian = _jacobian(inverse, rows)
         missing = (wanted - output).reshape(len(rows), -1)
         normal = jacobian @ jacobian.transpose(0, 2, 1)
-        scale = np.trace(normal, axis1=1, axis2=2) / len(unit)
+        scale = np.trace(normal, axis1=1, axis2=2) / max(1, len(unit))
         scale[scale == 0] = 1.0  # every gate closed: the step is zero
         slope = (jacobian @ missing[..., None])[..., 0]
         step = np.linalg.solve(normal + (damping * scale)[:, None, None] * unit, slope[..., None])[..., 0]

@@ -77,6 +77,6 @@ def _config(text: str, path: Path) -> RunConfig:
         if not isinstance(values, dict) or set(values) != {field.name for field in fields(RunConfig)}:
             raise ValueError
         return RunConfig(**values)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         reason = str(error) if isinstance(error, InputError) else "it does not have the fields of one"
         raise InputError(f"{path}: its metadata hold no configuration of a run: {reason}") from None

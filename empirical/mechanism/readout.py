@@ -35,7 +35,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.interventions import ROUNDING, Share, ridge, share
+from empirical.mechanism.regression import ROUNDING, component_maps, principal_axes, ridge
+from empirical.mechanism.shares import Share, share
 from empirical.mechanism.subject import Floats, Studied
 from theory import FactSystem, all_words
 from theory.fact_system import Words
@@ -73,17 +74,9 @@ def fit_maps(rows: Floats, vectors: Floats, answers: NDArray[np.int64]) -> Maps:
     """The ridge fit, its penalty chosen among these subjects; rows [X, d], vectors [N, q], answers [W, X]."""
     axes = principal_axes(vectors)
     short = vectors @ axes
-    design = short[answers].transpose(1, 0, 2).reshape(len(rows), -1)
-    found = ridge(design, rows)
-    constant = rows.mean(axis=0) - design.mean(axis=0) @ found
-    maps = found.reshape(len(answers), short.shape[1], rows.shape[1]).transpose(0, 2, 1)
-    return Maps(np.einsum("wds,qs->wdq", maps, axes), constant)
-
-
-def principal_axes(vectors: Floats) -> Floats:
-    """Orthonormal axes [q, s] of the span of the centred vectors [N, q]: the rest of the coordinates says nothing."""
-    _, sizes, right = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
-    return np.asarray(right[sizes > ROUNDING * sizes.max(initial=0.0)].T)
+    maps = component_maps(rows, short[answers])
+    explained = short[answers].mean(axis=1).reshape(-1) @ maps.transpose(0, 2, 1).reshape(-1, rows.shape[1])
+    return Maps(np.einsum("wds,qs->wdq", maps, axes), rows.mean(axis=0) - explained)
 
 
 def all_maps(studied: Studied, others: Sequence[Table] = ()) -> Maps:

@@ -36,13 +36,17 @@ PLAIN = Setting()
 # Logits that stand in memory together.
 LOGITS = 2**23
 
+# Bounds of a tensor's largest entry: up to twelve factors and their squares then stay within float64.
+SMALL, LARGE = 1e-45, 1e20
+
 
 @dataclass(frozen=True, eq=False)
 class Studied:
     """A single-layer model, the facts it is meant to recall, its task, the run it comes from (None: no run), a name.
 
-    Raises InputError for several blocks or none, for disjoint attributes (T6 has no MLP to study), and when model and
-    facts differ in size.
+    Raises InputError for several blocks or none, for disjoint attributes (T6 has no MLP to study), for embedding
+    dimension 0, for prompts longer than the model has positions, for weights so large or small that products of them
+    leave float64, and when model and facts differ in size.
     """
 
     transformer: Transformer
@@ -62,6 +66,18 @@ class Studied:
         needs = (self.system.entities, self.system.relations, self.system.entities)
         if has != needs:
             raise InputError(f"{self.name} is over {has} entities, relations and answers; its facts are over {needs}")
+        positions = len(self.transformer.W_pos)
+        if positions <= self.task.hops:
+            raise InputError(f"{self.name} has {positions} positions; {self.task.hops} hops need {self.task.hops + 1}")
+        if not self.transformer.dimension:
+            raise InputError(f"{self.name} has embedding dimension 0; there is nothing to study in its subject rows")
+        for name, tensor in self.transformer.tensors():
+            largest = float(np.abs(np.asarray(tensor, np.float64)).max(initial=0.0))
+            if largest and not SMALL <= largest <= LARGE:
+                raise InputError(
+                    f"{self.name}: the largest entry of {name} is {largest:.0e} in size; what is studied is computed "
+                    f"in float64, and needs it between {SMALL:.0e} and {LARGE:.0e}"
+                )
 
     @property
     def words(self) -> Words:
@@ -156,17 +172,19 @@ def forward(studied: Studied, rows: Floats | None = None, words: Words | None = 
 
 
 def emitted(studied: Studied, rows: Floats | None = None) -> NDArray[np.int64]:
-    """The answer to every fact, shape [W, X]; -1 for a tie."""
+    """The answer to every fact, shape [W, X]; -1 for a tie, and where rows are not finite."""
     own = studied.transformer
     rows = studied.rows if rows is None else rows
     W_U, words = np.asarray(own.W_U, np.float64), studied.words
     found = np.empty((len(words), len(rows)), np.int64)
     size = max(1, LOGITS // (len(words) * max(own.answers, own.width)))
     for start in range(0, len(rows), size):
-        logits = forward(studied, rows[start : start + size], words).output @ W_U + own.b_U
+        output = forward(studied, rows[start : start + size], words).output
+        # One product of two matrices, for a stack of small ones takes several times as long.
+        logits = output.reshape(-1, own.dimension) @ W_U + own.b_U
         best = logits.argmax(axis=-1)
-        tied = (logits == logits.max(axis=-1, keepdims=True)).sum(axis=-1) > 1
-        found[:, start : start + size] = np.where(tied, -1, best).T
+        alone = (logits == logits.max(axis=-1, keepdims=True)).sum(axis=-1) == 1
+        found[:, start : start + size] = np.where(alone, best, -1).reshape(-1, len(words)).T
     return found
 
 

@@ -2,39 +2,38 @@
 
 Trained runs are in the run store like any others. An analysis is one JSON file in the directory `<store>.mechanism`
 beside it, named by the hash of all that it depends on, and written when it ends, so that an interruption loses the
-models under way, one a process, and nothing else. Only this process writes. A run that fails is stored as failed, is
-reported, and is tried again by the next call.
+models under way, one a process, and nothing else. Only this process writes. A model that fails (its run does, its
+analysis raises an exception, its process dies) is reported, the others go on, and the next call tries it again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from empirical.local_pool import THREAD_VARIABLES, available_cores
+from empirical.local_pool import LocalPool, available_cores
 from empirical.mechanism.presets import Condition, Construction, Preset
 from empirical.mechanism.study import VERSION, Analysis, study_condition, study_construction
-from empirical.provenance import provenance
 from empirical.store import Store
+from empirical.worker import Report, perform
 from theory.errors import InputError
 from theory.fact_system import check_count
 from theory.files import write_atomically
 
 Progress = Callable[[int, str], object]
 
+TRAINER = f"{__name__}:study_models"
+
 
 def analyse(
     preset: Preset, store: Store, workers: int | None = None, progress: Progress = lambda done, name: None
 ) -> tuple[tuple[Analysis, ...], tuple[str, ...]]:
-    """The analyses in the preset's order, trained models first, and the names of runs that failed, with the reason.
+    """The analyses in the preset's order, trained models first, and the names of those that failed, with the reason.
 
     `progress` is told how many models are done and the name of each. `workers` are processes (default: as many as there
     are cores), each with one thread. Raises InputError when store or directory cannot be read or written.
@@ -63,7 +62,7 @@ def analyse(
 
 
 def _name(model: Condition | Construction) -> str:
-    return model.name if isinstance(model, Condition) else model.theorem
+    return f"{model.name}, seed {model.config.seed}" if isinstance(model, Condition) else model.theorem
 
 
 def _key(model: Condition | Construction, preset: Preset) -> str:
@@ -81,77 +80,76 @@ def _read(file: Path) -> Analysis:
         return found
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"{file} is damaged: delete it, and its model is analysed again") from None
+
+
+def study_models(jobs: Sequence[Any], device: str) -> Iterator[tuple[Any, None]]:
+    """A trainer for the pool: what `study_condition` returns of each (model, weights, systems, steps of fitting)."""
+    for model, weights, systems, fit_steps in jobs:
+        if isinstance(model, Condition):
+            yield study_condition(model, weights, systems, fit_steps), None
+        else:
+            yield (None, None, study_construction(model, systems, fit_steps)), None
 
 
 def _share_out(
     todo: list[Condition | Construction], preset: Preset, store: Store, workers: int
 ) -> Iterator[tuple[Condition | Construction, Analysis | None, str]]:
-    """Each model with its analysis as it ends; runs trained for it are in the store by then. With one worker all is
-    done in this process.
+    """Each model as it ends, with its analysis, or None and the reason; its run, if new, is in the store by then."""
+
+    def job(model: Condition | Construction) -> Any:
+        weights = None
+        if isinstance(model, Condition) and store.has(model.config.key):
+            known = store.get(model.config.key)
+            weights = None if known.weights is None else store.load_weights(model.config.key)
+        return model, weights, preset.systems, preset.fit_steps
+
+    answered = set()
+    for report in _reports(todo, job, workers):
+        model = todo[report.unit]
+        if report.outcome is not None:
+            answered.add(report.unit)
+            # The pool hands on what the trainer gives.
+            result, trained, analysis = cast(Any, report.outcome.result)
+            if trained is not None or analysis is None:
+                store.add(result, trained, report.outcome.provenance)
+            yield model, analysis, "" if analysis is not None else result.error
+        elif report.error and report.unit not in answered:
+            yield model, None, report.error
+
+
+def _reports(
+    todo: Sequence[Condition | Construction], job: Callable[[Condition | Construction], Any], workers: int
+) -> Iterator[Report]:
+    """The reports of the pool's workers on all models, numbered in their order; with one worker all is done in this
+    process. Weights are read when a model's turn comes.
     """
-
-    def weights(model: Condition) -> dict[str, Any] | None:
-        key = model.config.key
-        known = store.get(key) if store.has(key) else None
-        return store.load_weights(key) if known is not None and known.weights is not None else None
-
-    def kept(model: Condition | Construction, outcome: Any) -> tuple[Condition | Construction, Analysis | None, str]:
-        if isinstance(model, Construction):
-            return model, outcome, ""
-        result, trained, analysis = outcome
-        if trained is not None or analysis is None:
-            store.add(result, trained, provenance("cpu"))
-        return model, analysis, result.error
-
-    options = (preset.systems, preset.fit_steps)
-    with _one_thread():
-        if workers == 1 or len(todo) < 2:
-            for model in todo:
-                if isinstance(model, Condition):
-                    yield kept(model, study_condition(model, weights(model), *options))
-                else:
-                    yield kept(model, study_construction(model, *options))
-            return
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(workers, len(todo)), context) as pool:
-            futures: dict[Future[Any], Condition | Construction] = {}
-            for model in todo:
-                if isinstance(model, Condition):
-                    futures[pool.submit(_alone, study_condition, model, weights(model), *options)] = model
-                else:
-                    futures[pool.submit(_alone, study_construction, model, *options)] = model
-            try:
-                for future in as_completed(futures):
-                    yield kept(futures[future], future.result())
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _alone(task: Callable[..., Any], *arguments: Any) -> Any:
-    """The task, in a process of its own, with one thread."""
-    import torch
-
-    torch.set_num_threads(1)
-    return task(*arguments)
+    if workers == 1 or len(todo) < 2:
+        with _one_thread():
+            for unit, model in enumerate(todo):
+                yield from perform(unit, [job(model)], TRAINER, "cpu")
+        return
+    with LocalPool(TRAINER, workers=min(workers, len(todo))) as pool:
+        waiting, under_way = list(range(len(todo)))[::-1], 0
+        while waiting or under_way:
+            while waiting and under_way < pool.capacity:
+                unit = waiting.pop()
+                pool.submit(unit, [job(todo[unit])])
+                under_way += 1
+            for report in pool.wait():
+                under_way -= report.ended
+                yield report
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One thread here, and in the processes that start meanwhile: products this small gain nothing from more."""
+    """One thread for PyTorch here, as in the pool's workers: products this small gain nothing from more."""
     import torch
 
     threads = torch.get_num_threads()
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(threads)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from empirical.mechanism.fitting import STEPS, fit_rows
-from empirical.mechanism.interventions import Share, share
 from empirical.mechanism.inversion import invert, linearised_again, solved
 from empirical.mechanism.readout import Maps, Table, all_maps
+from empirical.mechanism.shares import Share, share
 from empirical.mechanism.subject import Floats, Studied, accuracy, emitted
 from theory import FactSystem
 
@@ -114,7 +114,7 @@ def with_redrawn_mlp(studied: Studied, seed: int = 0) -> Studied:
         block,
         W_in=generator.normal(0, np.sqrt(2 / dimension), (dimension, width)).astype(np.float32),
         b_in=np.zeros(width, np.float32),
-        W_out=generator.normal(0, np.sqrt(1 / width), (width, dimension)).astype(np.float32),
+        W_out=generator.normal(0, np.sqrt(1 / max(1, width)), (width, dimension)).astype(np.float32),
         b_out=np.zeros(dimension, np.float32),
     )
     return replace(studied, transformer=replace(studied.transformer, blocks=(drawn,)))

@@ -1,10 +1,11 @@
 """Verdicts on E3, E4 and E5, by rules written before the data are seen: the docstrings below.
 
-A rule judges one model by intervals (95 %), never by an estimate alone: supported only if every interval lies within
-its bound, not supported if one of them lies beyond it, undecided otherwise. Seeds of one condition are judged together:
-what they all say, and undecided if they differ. A model that does not recall its facts (0.99 of them) is left out and
-counted. Each verdict carries its numbers, means over the seeds with their t-intervals (of one model: its own), and its
-controls. A verdict is about a condition: that a claim is supported in one and not in another is what the map is for.
+A rule judges one model by intervals (95 %): supported only if every interval lies within its bound, not supported if
+one of them lies beyond it, undecided otherwise. Of hidden units the selectivity and breadth have no intervals, and can
+refuse alone. Seeds of one condition are judged together: what they all say, and undecided if they differ. A model that
+does not recall its facts (0.99 of them) is left out and counted. Each verdict carries its numbers, means over the seeds
+with their t-intervals (of one model: its own), and its controls. A verdict is about a condition: that a claim is
+supported in one and not in another is what the map is for.
 
 *Constructions* are judged by the same rules, and there the answer is known: T1, T1b, T2 and T3 must be supported, the
 table T2b must not. In the ledger their rows hold iff the analyses say what is known.

@@ -1,6 +1,6 @@
 """The whole probe of one model, and its record: readings by layer, superposition, exchanges, verdicts.
 
-The JSON record, its numbers rounded to four significant digits, has these keys (a *share* is {value, low, high,
+The JSON record (`empirical.records`) has these keys (a *share* is {value, low, high,
 subjects}: a mean over subjects with its 95 % bootstrap interval):
 
     model, dimension, blocks       the model's name, d and the number of blocks; layer 0 is the input embeddings
@@ -53,6 +53,7 @@ from empirical.probing.superposition import Superposition, common_layer, superpo
 from empirical.probing.swap import Swap, swap
 from empirical.probing.verdict import Finding, exchanged, readable, superposed
 from empirical.provenance import provenance
+from empirical.records import as_lines
 from theory.errors import InputError
 from theory.files import write_atomically
 
@@ -182,22 +183,9 @@ def _fitted(facts: Facts, reading: RelationReading, states: States, seed: int) -
 
 
 def write(report: ProbeReport, path: Path) -> None:
-    """Write the record as JSON, a key a line, whole or not at all; numbers are rounded to four significant digits."""
-    lines = [
-        f"{json.dumps(key)}: {json.dumps(_rounded(value), ensure_ascii=False, allow_nan=False)}"
-        for key, value in report.as_dict().items()
-    ]
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    """Write the record as JSON, whole or not at all."""
+    text = as_lines(report.as_dict())
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
-
-
-def _rounded(value: Any) -> Any:
-    """The value with every float in it rounded to four significant digits."""
-    if isinstance(value, float):
-        return float(f"{value:.4g}")
-    if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
-    return [_rounded(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def write_maps(report: ProbeReport, directory: Path) -> Path:
