@@ -10,6 +10,7 @@ import shlex
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,8 @@ def check_ray(words: list[str]) -> None:
 def check_python(words: list[str]) -> None:
     """A module of the project or a file in it; or pytest on a file that exists."""
     if words[:2] == ["-m", "pytest"]:
-        assert all((ROOT / word).exists() for word in words[2:] if not word.startswith("-")), "there is no such test"
+        tests = [word for before, word in pairwise(words) if not word.startswith("-") and before != "-m"]
+        assert all((ROOT / word).exists() for word in tests), "there is no such test"
     elif words[0] == "-m":
         assert (ROOT / (words[1].replace(".", "/") + ".py")).is_file() or words[1] == "build", "there is no such module"
     else:
