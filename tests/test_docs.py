@@ -112,7 +112,7 @@ def test_intervals_of_the_comparison_are_those_of_the_results() -> None:
     """Every "x [low, high]" of the page is a number of a verdict in the saved results, and so are its counts."""
     page = (DOCS / "experiments.md").read_text(encoding="utf-8")
     saved = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
-    reports = [each for each in saved if "verdicts" in each]
+    reports = [each for each in saved if "runs" in each]
     numbers = [verdict["numbers"] for report in reports for verdict in report["verdicts"]]
     known = {
         tuple(f"{found[key]:.2f}" for key in (name, f"{name}, low", f"{name}, high"))
