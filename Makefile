@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 .PHONY: help reproduce test lint docs benchmark clean
 
 help:
-	@echo 'make reproduce   verify every claim, train the small models, and print the ledger'
+	@echo 'make reproduce   verify every claim, train the small models, write report.html and print the ledger'
 	@echo 'make test        lint, check the types and run the tests'
 	@echo 'make lint        ruff and mypy alone'
 	@echo 'make docs        build the documentation into site/; a warning is an error'
@@ -35,7 +35,7 @@ benchmark: $(VENV)/base.stamp
 	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
 clean:
-	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site figures report.html *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # $(call install,EXTRAS): the pinned packages and the project itself, editable, in .venv.
 define install

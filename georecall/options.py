@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -68,8 +68,8 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
     return planned
 
 
-def finish(rows: list[Row], json: Path | None) -> None:
-    """Print the ledger, write it, and exit with 1 unless everything holds."""
+def finish(rows: list[Row], json: Path | None, last: str = "") -> NoReturn:
+    """Print the ledger, write it, and exit with 1 unless everything holds; what decides that is said at the end."""
     from rich.console import Console
 
     from theory.files import write_atomically
@@ -81,4 +81,10 @@ def finish(rows: list[Row], json: Path | None) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     if json is not None:
         write_atomically(json, lambda file: file.write_text(to_json(rows), encoding="utf-8"))
+    decisive = [row for row in rows if row.rung != "measured"]
+    if len(decisive) < len(rows):
+        held = sum(row.status == "holds" for row in decisive)
+        click.echo(f"{held} of {len(decisive)} checks of the theory hold; what is measured decides nothing.")
+    if last:
+        click.echo(last)
     sys.exit(0 if all_hold(rows) else 1)

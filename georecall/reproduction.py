@@ -32,6 +32,8 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     from theory.ledger import run_all_checks
 
     check_outputs(json, report)
+    if not results.is_dir():
+        click.echo(f"There are no saved results in {results}: most figures will be missing.", err=True)
     rows = run_all_checks(checks_of_preset((), preset, seed=0))
     if command.can_train():
         with command.counting("runs") as show:
@@ -46,10 +48,8 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     if can_report():
         written = {"command": f"georecall reproduce --preset {preset}", **provenance("cpu")}
         write_report(rows, report, results, written)
-        click.echo(f"The report: {report}")
-    else:
-        click.echo("No report is written: pip install 'geometric-recall[figures]'", err=True)
-    finish(rows, json)
+        finish(rows, json, f"The report: {report}")
+    finish(rows, json, "No report is written: pip install 'geometric-recall[figures]'")
 
 
 @click.command()

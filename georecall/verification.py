@@ -50,6 +50,8 @@ def verify(
 
     if (weights is None) != (system is None):
         raise InputError("--weights and --system go together: a model, and the facts that it should recall")
+    if weights is not None and claims:
+        raise InputError("a model is verified as it is: name claims, or --weights and --system, not both")
     if (entities is None) != (relations is None) or (entities is None and (hops or bits or stride)):
         raise InputError("a size needs both --entities and --relations (--hops, --bits and --stride go with them)")
     if weights is not None and system is not None:

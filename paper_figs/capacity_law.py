@@ -63,9 +63,9 @@ GROUPS: dict[str, Look] = {
 }
 TIED_OR_FROZEN = ("hops tied", "hops frozen")
 POOLED = (
-    Look("left: β fitted to these", BLACK, "o", "-"),
-    Look("left: held out", BLUE, "s", "--"),
-    Look("left: tied or frozen, k > 1", ORANGE, "v", ":"),
+    Look("left: curves that β is fitted to", BLACK, "o", "-"),
+    Look("left: held out", GREEN, "p", "--"),
+    Look("left: tied or frozen, k > 1", ORANGE, "d", ":"),
 )
 BINS_AN_OCTAVE = 4
 SPREAD = 1.012  # intervals of different groups stand side by side, not on each other

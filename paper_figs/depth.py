@@ -1,7 +1,7 @@
 """Dimension against tokens, hops and depth, and the two dichotomies (T2c, T2e) in the plane of dimension and memory.
 
 All at N = 4096, R = 4, one-bit entries. (a) k hops in s emitted tokens: T2, T3b and T3 with a fixed read-out, T2e and
-T3b with a learned one, and from below T3c for every honest chain of at most s tokens. (b) k hops in one pass: T2, T2e
+T3b with a learned one, and from below T3c for every honest chain of at most s tokens. (b) k hops: T2, T2e
 and, with 2k - 1 blocks and a memory, T4; from below T2c and T2e. T3's chain is drawn beside them. (c) What T2c and T2e
 leave: models with a row of d·b bits and B bits elsewhere lie above the lines.
 """
@@ -82,7 +82,7 @@ def _hops(axes: Axes) -> None:
     ticks(axes.xaxis, list(HOPS))
     axes.set_xlabel("hops k")
     axes.set_ylabel("embedding dimension d")
-    axes.set_title("(b) k hops in one pass")
+    axes.set_title("(b) k hops")
 
 
 def _meet_in_the_middle(size: dict[str, int]) -> int:

@@ -134,6 +134,7 @@ def test_fractional_weights_need_to_be_asked_for(tmp_path: Path) -> None:
         (["verify", "T1", "--entities", str(10**12), "--relations", "10"], "facts are too many"),
         (["verify", "--preset", "slow"], "'slow' is not one of"),
         (["verify", "--weights", "x.safetensors"], "--weights and --system go together"),
+        (["verify", "T1", "--weights", "x.safetensors", "--system", "x.npy"], "name claims, or --weights and --system"),
         (["verify", "--weights", "x.safetensors", "--system", "nothing.npy"], "cannot read nothing.npy"),
         (["construct", "T5", "--entities", "5", "--relations", "2", "--out", "x.safetensors"], "has no construction"),
         (["construct", "T1", "--entities", "5", "--relations", "2", "--out", "x.pt"], "written as .safetensors"),

