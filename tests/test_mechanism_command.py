@@ -91,6 +91,15 @@ def test_each_number_can_change_its_verdict(
     assert row.status == {"supported": "holds", "not supported": "fails", "undecided": "undecided"}[status]
 
 
+def test_a_fit_to_too_few_subjects_refuses_nothing(constructed: tuple[Analysis, ...]) -> None:
+    short = spoilt(constructed[0], "read_out", "fit", "decoded", high=0.89)
+    subjects = short["read_out"]["subjects"]
+    for rank, status in (([subjects], "undecided"), ([subjects // 2, subjects // 4], "not supported")):
+        assert of(verdicts([spoilt(short, "read_out", "geometry", rank=rank)]), "E3")["T1"] == status
+    enough = spoilt(constructed[0], "read_out", "geometry", rank=[subjects])
+    assert of(verdicts([enough]), "E3")["T1"] == "supported"
+
+
 def test_seeds_that_differ_leave_it_undecided(constructed: tuple[Analysis, ...]) -> None:
     good = spoilt(constructed[0])
     bad = spoilt(constructed[0], "transfer", "ways", "maps", value=0.4, low=0.3, high=0.5)
