@@ -81,11 +81,14 @@ def probe(model: str, relations: str, layers: str, json: Path | None, out: Path 
     linear maps, layer by layer (E7). Nothing is fetched: the model is a local one.
     """
     from empirical.probing import command
+    from theory.ledger import summary
 
     check_outputs(json, directory=out)
     with command.progress_bar() as show:
         report = command.probe(model, relations, layers, progress=show)
-    click.echo(command.text(report), nl=False)
+    click.echo(command.text(report))
+    for line in summary(command.rows(report)):
+        click.echo(line)
     if json is not None:
         command.write(report, json)
     if out is not None:
