@@ -80,6 +80,7 @@ def _matchings(entities: int) -> Table:
     """All perfect matchings as involutions, shape [(N-1)!!, N]; shape [0, N] for odd N."""
 
     def extend(free: list[int], partner: list[int]) -> Iterator[list[int]]:
+        """The involutions of N entries that complete `partner` by perfect matchings of the free entities."""
         if not free:
             yield partner
             return
@@ -244,6 +245,7 @@ def _one_factorisations(entities: int, relations: int) -> int:
     objects = [frozenset(zip(range(entities), row, strict=True)) for row in _matchings(entities).tolist()]
 
     def extend(candidates: list[frozenset[tuple[int, int]]], left: int) -> int:
+        """The number of sets of `left` pairwise disjoint matchings among the candidates."""
         if left == 0:
             return 1
         return sum(

@@ -61,6 +61,7 @@ def cycle_types(size: int) -> Iterator[CycleType]:
     """The cycle types of the permutations of `size` points, that is the partitions of `size`."""
 
     def extend(left: int, longest: int) -> Iterator[CycleType]:
+        """The cycle types of `left` points without cycles longer than `longest`, each with its longest cycles first."""
         if left == 0:
             yield ()
             return

@@ -81,6 +81,7 @@ def _row(
     anyhow = even if steps == 1 else any_chain(entities, relations, -(-hops // steps), readout)
 
     def cost(built: tuple[str, str], quantity: Quantity) -> int:
+        """The registry's value for `built`, (theorem, construction), at this row's sizes; only T3b has a stride."""
         return evaluate(
             built[0],
             quantity,

@@ -178,6 +178,7 @@ class _Classes:
         self.sizes: dict[bytes, int] = {}
 
     def add(self, rows: NDArray[np.int8]) -> None:
+        """Count each row of a chunk of shape [rows, places] under its bytes; an empty chunk changes nothing."""
         if not rows.size:
             return
         keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)

@@ -70,6 +70,7 @@ def pruned_bound(entities: int, relations: int, hops: int) -> Bound:
     full = relations * (relations - 1) ** (hops - 2) if hops > 1 else 1
 
     def fits(leaves: int) -> bool:
+        """Whether the tree pruned to so many leaves and as many answers are no more than the N entities."""
         return pruned_nodes(relations, hops - 1, leaves) + leaves <= entities
 
     leaves = largest(min(full, entities), fits)

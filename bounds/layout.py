@@ -75,6 +75,7 @@ def _json(table: Table) -> str:
 
 def _markdown(table: Table) -> str:
     def line(cells: list[str]) -> str:
+        """One row of a Markdown table, with the vertical bars inside cells escaped."""
         return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
     head = [line(list(table.columns)), line(["---"] * len(table.columns))]
@@ -93,6 +94,7 @@ LATEX = {
 
 def _latex(table: Table) -> str:
     def escaped(text: str) -> str:
+        """The text with each character that LATEX lists replaced by its LaTeX source."""
         return "".join(LATEX.get(character, character) for character in text)
 
     lines = [rf"% {table.title}", rf"\begin{{tabular}}{{{'r' * len(table.columns)}}}", r"\hline"]

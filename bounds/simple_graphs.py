@@ -206,6 +206,7 @@ def _standard_form(state: State) -> State:
     kept = [(missing, nodes) for missing, nodes in enumerate(state) if nodes]
 
     def described(colour: int) -> list[tuple[int, int]]:
+        """The size of each kept set of missing colours that has this one, with its nodes, in sorted order."""
         return sorted((missing.bit_count(), nodes) for missing, nodes in kept if missing >> colour & 1)
 
     order = sorted(range(len(state).bit_length() - 1), key=described)

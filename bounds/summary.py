@@ -35,6 +35,7 @@ def dimension_table(rows: Sequence[Row]) -> Table:
     """One line for each setting: the least dimension that each lower bound admits, and what each construction has."""
 
     def cell(row: Row | None) -> Cell:
+        """The dimension, with × and the ratio to two places if there is one; None without a dimension."""
         if row is None or row.dimension is None:
             return None
         return shown(row.dimension) + (f" ×{decimal(row.ratio, 2)}" if row.ratio is not None else "")

@@ -265,6 +265,7 @@ def _costs(
     """Dimension, width and parameters, from the registry."""
 
     def cost(quantity: Quantity) -> int:
+        """The dimension, width or parameters that the registry's formula gives for this construction at these sizes."""
         return evaluate(
             identifier,
             quantity,

@@ -111,6 +111,7 @@ def _projection(weights: Integers) -> Callable[[Integers], NDArray[np.int64]]:
     product = Product(weights)
 
     def project(rows: Integers) -> NDArray[np.int64]:
+        """The rows [n, d] times the weights, shape [n, d_query]; Refused when an entry reaches 2^60 in magnitude."""
         values = product(np.ascontiguousarray(rows.T)).T
         if magnitude(values.T).max(initial=0) >= LARGEST_SCORE:
             raise Refused("attention scores are too large to be certified in 64-bit integers")

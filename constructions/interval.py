@@ -150,6 +150,7 @@ class _Balls:
 
     def _matrix(self, array: NDArray[Any]) -> Matrix:
         def ball(value: Any) -> Any:
+            """An integer exactly, any other weight as the ball around it whose radius is the weight error."""
             number = float(value) if isinstance(value, float | np.floating) else int(value)
             return flint.arb(number) if number == int(number) else flint.arb(number, self._error)
 

@@ -105,6 +105,7 @@ def _checks_of_entry_at(entry: Entry, sizes: Sizes) -> Iterator[Check]:
 
 def _tolerant(check: Check) -> Check:
     def run() -> Row:
+        """The row of the check, or one that is undecided, with the reason, where its sizes raise InputError."""
         try:
             return check.run()
         except InputError as error:

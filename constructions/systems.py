@@ -60,6 +60,7 @@ def search_systems(
     verdicts: list[Verdict] = []
 
     def fails(system: FactSystem) -> bool:
+        """Whether some query of the system fails; its verdict is appended to `verdicts` either way."""
         verdicts.append(check_every_query(construct(system), system, task, claimed_margin))
         return not verdicts[-1].holds
 

@@ -122,6 +122,7 @@ def save(drawn: Figure, path: Path) -> None:
         raise InputError(f"{path}: a figure is written as {', '.join(UNDATED)}")
 
     def write(file: Path) -> None:
+        """Fill the file in the format of the final path's suffix, with no date or program name in its metadata."""
         drawn.savefig(file, format=path.suffix[1:], metadata=UNDATED[path.suffix])
 
     with applied():

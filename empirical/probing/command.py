@@ -57,6 +57,7 @@ def progress_bar() -> Iterator[Progress]:
         bar = shown.add_task("", total=None)
 
         def show(what: str, done: int, total: int) -> None:
+            """Set the bar to `done` of `total`, under the words of `what`."""
             shown.update(bar, description=what, completed=done, total=total)
 
         yield show

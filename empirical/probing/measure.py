@@ -186,6 +186,7 @@ def read_all(
     for number, each in enumerate(facts):
 
         def tell(layer: int, name: str = each.relation.name, before: int = number) -> None:
+            """Report that `layer` layers of this relation are read, on top of all layers of the `before` relations."""
             progress(f"read {name}", before * len(states.layers) + layer, len(facts) * len(states.layers))
 
         found.append(_read(each, states, seed, tell))

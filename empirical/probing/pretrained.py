@@ -74,6 +74,7 @@ class PretrainedModel:
         rows = encode(self.tokenizer, [prompts.about(subject) for subject in subjects], self._most(POSITIONS))
 
         def compute() -> dict[str, NDArray[np.float32]]:
+            """Run the model on the rows: hook name of each layer → the states at the last tokens, [subjects, d]."""
             return self._record(rows)
 
         if self.sha256 is None:

@@ -36,7 +36,10 @@ def recording(blocks: nn.ModuleList, columns: Tensor) -> Iterator[dict[str, Tens
     found: dict[str, Tensor] = {}
 
     def keep(layer: int) -> Callable[[Tensor], None]:
+        """An action for a hook that records the layer's stream under its name and leaves it unchanged."""
+
         def look(hidden: Tensor) -> None:
+            """Take from the stream, [rows, columns, d], the chosen column of each row: [rows, d]."""
             found[hook_name(layer)] = hidden[torch.arange(len(columns)), columns]
 
         return look
@@ -52,6 +55,7 @@ def adding(blocks: nn.ModuleList, layer: int, columns: Tensor, change: Tensor) -
     """Add `change[i]`, shape [rows, d], to the residual stream of the layer at column `columns[i]` of row i."""
 
     def add(hidden: Tensor) -> Tensor:
+        """A copy of the stream, [rows, columns, d], with the change added at the chosen column of each row."""
         changed = hidden.clone()
         changed[torch.arange(len(columns)), columns] += change
         return changed
@@ -67,10 +71,12 @@ def _hook(blocks: nn.ModuleList, layer: int, act: Callable[[Tensor], Tensor | No
     """Let `act` see the layer's residual stream, [rows, columns, d], and replace it unless it returns None."""
 
     def before(_: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The block's positional arguments, the first as `act` changed it; None leaves them as they are."""
         changed = act(arguments[0])
         return None if changed is None else (changed, *arguments[1:])
 
     def after(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:
+        """The block's output, its stream as `act` changed it; None leaves it as it is."""
         # A block puts out the stream alone, or first in a tuple.
         whole = isinstance(output, tuple)
         changed = act(output[0] if whole else output)

@@ -89,6 +89,7 @@ def swap(
     for number, relation in enumerate(asked):
 
         def tell(step: int, before: int = number) -> None:
+            """Report step `step` of this relation, on top of all steps of the `before` relations."""
             progress(f"swap {family.names[asked[before]]}", before * (steps // len(asked)) + step, steps)
 
         others = [each for each in asked if each != relation]
@@ -210,6 +211,7 @@ def _outcome(
     names = [family.subjects[subject] for subject in goal.subjects]
 
     def asked(relation: int) -> Integers:
+        """The model's answers under the patch, [i], as places in the objects of the relation asked."""
         return model.scores(family.facts[relation].relation, names, patch).argmax(axis=1)
 
     success = (asked(goal.relation) == goal.wanted).astype(float)

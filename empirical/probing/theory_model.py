@@ -81,6 +81,7 @@ class TheoryModel:
         generator = np.random.default_rng(seed)
 
         def drawn(array: NDArray[Any]) -> NDArray[np.float64]:
+            """A normal array of the same shape, with mean 0 and the root mean square of the given one."""
             size = np.sqrt((array.astype(float) ** 2).mean()) if array.size else 0.0
             return generator.normal(size=array.shape) * size
 
