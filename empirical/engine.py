@@ -38,12 +38,26 @@ class Pool(Protocol):
     """
 
     @property
-    def capacity(self) -> int: ...
+    def capacity(self) -> int:
+        """How many work units run at once, at least 1."""
+        ...
+
     @property
-    def unit_size(self) -> int | None: ...
-    def submit(self, unit: int, configs: Sequence[RunConfig]) -> None: ...
-    def wait(self) -> list[Report]: ...
-    def close(self) -> None: ...
+    def unit_size(self) -> int | None:
+        """How many runs make a work unit; None: as many as have `UNIT_LOGITS` logits a step in all."""
+        ...
+
+    def submit(self, unit: int, configs: Sequence[RunConfig]) -> None:
+        """Start a work unit, known by its number; the caller keeps to `capacity`."""
+        ...
+
+    def wait(self) -> list[Report]:
+        """What has come from the units under way; blocks until there is something."""
+        ...
+
+    def close(self) -> None:
+        """End at once, whatever is under way."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -186,6 +200,7 @@ def _exit_on_sigterm() -> Iterator[None]:
     """Let SIGTERM raise SystemExit, so that what is open is closed and the workers are ended."""
 
     def leave(number: int, frame: FrameType | None) -> None:
+        """The handler: the exit status is the shell's for a signal."""
         raise SystemExit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():

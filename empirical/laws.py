@@ -149,9 +149,11 @@ def fit_values(law: Law, curves: Sequence[Curve], logs: Array, variances: Array,
     sizes = _sizes(curves)
 
     def solve(scatter: float) -> tuple[Any, Array, float]:
+        """At a scatter τ between curves: the least-squares fit, the standard deviations [n], and the log-likelihood."""
         deviations = np.sqrt(variances + scatter**2)
 
         def errors(theta: Array) -> Array:
+            """What the law misses each logarithm by, in standard deviations, shape [n]."""
             return (logs - law.predict(theta, sizes)) / deviations
 
         found = least_squares(errors, law.start)
@@ -228,7 +230,6 @@ POWER = Law(
     lambda p, s: p[0] + p[1] * np.log(s["R"]) + p[2] * np.log(s["N"]),
 )
 LINEAR_POWER = Law("c·R·N^b", ("log c", "b"), (-1.0, 0.2), lambda p, s: p[0] + np.log(s["R"]) + p[1] * np.log(s["N"]))
-CAPACITY_LAWS = (LINEAR, LINEAR_LOG, AFFINE, CAPACITY_POWER, LINEAR_POWER, POWER)
 
 # E6. In units of one hop's (log2 N!)/N: d* grows with R^(1 + e(k-1)). e = 1 is R^k, e = 0 is R, what a chain of thought
 # needs; R^⌈k/2⌉, which T2e allows with a learned read-out, lies between.
@@ -246,4 +247,3 @@ HALF_WORDS = Law(
     lambda p, s: p[0] + np.ceil(s["k"] / 2) * np.log(s["R"]) + np.log(s["m"]),
 )
 ONE_HOP = LINEAR
-GROWTH_LAWS = (GROWTH, ALL_WORDS, HALF_WORDS, ONE_HOP)

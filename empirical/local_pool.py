@@ -113,6 +113,7 @@ class _Worker:
         return f"the worker was killed by {name}{hint}"
 
     def kill(self) -> None:
+        """End the process at once, and wait until it is gone."""
         self.pipe.close()
         self.process.kill()
         self.process.join()

@@ -20,8 +20,7 @@ after training need not be T2e. For a point that asks for 2 bits a scalar, N mus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from math import prod
@@ -33,6 +32,7 @@ from constructions import t2e
 from empirical.capacity import demand
 from empirical.curves import curve
 from empirical.runs import RunConfig, RunResult
+from empirical.threads import one_thread
 from theory.errors import InputError
 from theory.fact_system import FactSystem, check_count
 from theory.ledger import Row, Status
@@ -109,7 +109,7 @@ def middle(
     exact: list[float | None] = [each for each in noise if each == 0]
     others: list[float | None] = [*(each for each in noise if each > 0), None]
     found: list[Outcome] = []
-    with _one_thread():
+    with one_thread():
         for size in sizes:
             for rate in learning_rates:
                 trials = _trials(size, exact, seeds, steps, rate) + _trials(size, others, seeds, steps, rate)
@@ -219,19 +219,6 @@ def _outcome(noise: float | None, trials: Sequence[_Trial]) -> Outcome:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Two threads that share out matrices as small as these are slower than one (see `empirical.training`)."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def rows(outcomes: Sequence[Outcome]) -> list[Row]:

@@ -14,12 +14,13 @@ from empirical.curves import Curve, curve
 from empirical.laws import (
     AFFINE,
     ALL_WORDS,
-    CAPACITY_LAWS,
     CAPACITY_POWER,
     GROWTH,
-    GROWTH_LAWS,
     HALF_WORDS,
     LINEAR,
+    LINEAR_LOG,
+    LINEAR_POWER,
+    ONE_HOP,
     POWER,
     fit,
     fit_all,
@@ -31,6 +32,8 @@ from empirical.laws import (
 from tests.simulated import bounded, erratic, measured, noisy, result
 from theory.errors import InputError
 
+CAPACITY_LAWS = (LINEAR, LINEAR_LOG, AFFINE, CAPACITY_POWER, LINEAR_POWER, POWER)
+GROWTH_LAWS = (GROWTH, ALL_WORDS, HALF_WORDS, ONE_HOP)
 SIZES = list(product((32, 64, 128, 256, 512, 1024), (2, 4, 8)))
 CURVES = [curve(n, r) for n, r in SIZES]
 HOP_CURVES = [curve(n, r, hops=k) for n, r, k in product((64, 128), (2, 3, 4), (1, 2, 3))]

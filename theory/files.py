@@ -102,20 +102,25 @@ def save_model(transformer: Transformer, task: Task, path: Path) -> None:
     write_atomically(path, lambda file: file.write_bytes(safetensors.numpy.save(tensors, metadata)))
 
 
+def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """The tensors of a .safetensors file by name, and its metadata; InputError when it cannot be read."""
+    try:
+        with safetensors.safe_open(path, "numpy") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+            return tensors, file.metadata() or {}
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (safetensors.SafetensorError, ValueError) as error:
+        raise InputError(f"{path} is not a .safetensors file that can be read: {_first_line(error)}") from None
+
+
 def load_model(path: Path, entities: int) -> tuple[Transformer, Task]:
     """Read a model over the given number of entities, and its task (one hop unless the metadata say otherwise).
 
     Raises InputError when the file cannot be read, a tensor is missing, unknown or misshapen, or an entry is not
     finite.
     """
-    try:
-        with safetensors.safe_open(path, "numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (safetensors.SafetensorError, ValueError) as error:
-        raise InputError(f"{path} is not a .safetensors file that can be read: {_first_line(error)}") from None
+    tensors, metadata = load_tensors(path)
     try:
         return _assemble(tensors, metadata, entities)
     except InputError as error:

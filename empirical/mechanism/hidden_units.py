@@ -87,9 +87,11 @@ class Gates:
         of = self.ever_open
 
         def mean(values: NDArray[Any]) -> float | None:
+            """Over the units that ever open; None if none does."""
             return float(values[of].mean()) if of.any() else None
 
         def deciles(values: Floats) -> list[float] | None:
+            """Of the units that ever open; None if none does."""
             return np.quantile(values[of], DECILES).tolist() if of.any() else None
 
         return {

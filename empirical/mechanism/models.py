@@ -14,14 +14,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import safetensors
 from numpy.typing import NDArray
 
 from empirical.mechanism.subject import Studied, of_run
 from empirical.runs import RunConfig
 from empirical.store import open_store
 from theory.errors import InputError
-from theory.files import load_model, load_system
+from theory.files import load_model, load_system, load_tensors
 
 
 def load(model: str, store: Path) -> Studied:
@@ -52,15 +51,7 @@ def trained_model(tensors: Mapping[str, NDArray[Any]], config: RunConfig, name: 
 
 
 def _from_file(path: Path) -> Studied:
-    try:
-        with safetensors.safe_open(path, "numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (safetensors.SafetensorError, ValueError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path} is not a .safetensors file that can be read: {first}") from None
+    tensors, metadata = load_tensors(path)
     if "config" in metadata:
         return trained_model(tensors, _config(metadata["config"], path), str(path))
     for suffix in (".npy", ".json"):

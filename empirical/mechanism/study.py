@@ -25,7 +25,7 @@ from empirical.mechanism.presets import Condition, Construction, threshold
 from empirical.mechanism.readout import Table, read_out
 from empirical.mechanism.subject import Studied, accuracy, of_construction
 from empirical.mechanism.transfer import transfer
-from empirical.runs import MEMORISED_AT, RunConfig, RunResult
+from empirical.runs import MEMORISED_AT, RunResult
 from theory import FactSystem
 
 Analysis = dict[str, Any]
@@ -131,8 +131,3 @@ def study_condition(
 def recalls(analysis: Analysis) -> bool:
     """True iff the model answers its facts: what does not recall has no mechanism of recall to study."""
     return bool(analysis["accuracy"] >= MEMORISED_AT)
-
-
-def config_of(analysis: Analysis) -> RunConfig | None:
-    """The configuration of the run, None for a model that comes from none."""
-    return None if analysis["condition"] is None else RunConfig(**analysis["condition"]["config"])

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +19,7 @@ from empirical.local_pool import LocalPool, available_cores
 from empirical.mechanism.presets import Condition, Construction, Preset
 from empirical.mechanism.study import VERSION, Analysis, study_condition, study_construction
 from empirical.store import Store
+from empirical.threads import one_thread
 from empirical.worker import Report, perform
 from theory.errors import InputError
 from theory.fact_system import check_count
@@ -99,6 +99,7 @@ def _share_out(
     """Each model as it ends, with its analysis, or None and the reason; its run, if new, is in the store by then."""
 
     def job(model: Condition | Construction) -> Any:
+        """The model with the weights that the store has of it (None: it must be trained), and the preset's counts."""
         weights = None
         if isinstance(model, Condition) and store.has(model.config.key):
             known = store.get(model.config.key)
@@ -126,7 +127,7 @@ def _reports(
     process. Weights are read when a model's turn comes.
     """
     if workers == 1 or len(todo) < 2:
-        with _one_thread():
+        with one_thread():
             for unit, model in enumerate(todo):
                 yield from perform(unit, [job(model)], TRAINER, "cpu")
         return
@@ -140,16 +141,3 @@ def _reports(
             for report in pool.wait():
                 under_way -= report.ended
                 yield report
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread for PyTorch here, as in the pool's workers: products this small gain nothing from more."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
