@@ -41,6 +41,7 @@ def counting(things: str) -> Iterator[Callable[[int, str], None]]:
     shown = False
 
     def show(done: int, line: str) -> None:
+        """Write the line over the one before."""
         nonlocal shown
         shown = True
         print(f"\r{done} {things}: {line:60.60}", end="", file=sys.stderr, flush=True)
@@ -70,6 +71,7 @@ def compare(
         raise InputError(WITHOUT_TORCH)
 
     def tell(done: int, result: RunResult) -> None:
+        """The run in a few words, to whoever shows the progress."""
         progress(done, f"N = {result.config.entities}, d = {result.config.dimension}: {result.status}")
 
     # The pool first: what it refuses must not leave an empty store behind.

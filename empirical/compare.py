@@ -159,9 +159,12 @@ def rows(report: Report) -> list[Row]:
     found = []
     for verdict in report.verdicts:
         numbers = ", ".join(f"{name} = {value:.3g}" for name, value in verdict.numbers)
-        coverage = f"{verdict.statement}: {verdict.status} ({numbers}; {verdict.curves} curves)"
-        name, reason = f"preset {report.preset}", verdict.reason or DETAIL[verdict.status]
-        found.append(Row(verdict.claim, name, "measured", status[verdict.status], coverage, detail=reason))
+        told = f"{numbers}; {verdict.curves} curves" if numbers else f"{verdict.curves} curves"
+        coverage, reason = (
+            f"preset {report.preset}: {verdict.status} ({told})",
+            verdict.reason or DETAIL[verdict.status],
+        )
+        found.append(Row(verdict.claim, verdict.statement, "measured", status[verdict.status], coverage, detail=reason))
     return found + middle_rows(report.middle)
 
 

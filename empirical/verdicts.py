@@ -94,6 +94,7 @@ def capacity(measured: Sequence[Measured]) -> Verdict:
     """
 
     def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+        """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         powers = fit(CAPACITY_POWER, curves)
         exponents = [powers.estimate("a"), powers.estimate("b")]
         linear = fit_all((LINEAR, LINEAR_LOG, AFFINE), curves)[0].aicc
@@ -121,6 +122,7 @@ def frozen(
     """
 
     def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+        """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         pairs = _pairs(curves, learned)
         exponent = fit_ratio(POWER, pairs).estimate("b")
         status: Status = "undecided"
@@ -148,6 +150,7 @@ def growth(measured: Sequence[Measured], expected: float, condition: str) -> Ver
     """
 
     def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+        """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         exponent = fit(GROWTH, curves).estimate("e")
         laws = (("R^k", ALL_WORDS), ("R^⌈k/2⌉", HALF_WORDS), ("R", ONE_HOP))
         numbers = _figures(exponent) + [(f"AICc, {name}", fit(law, curves).aicc) for name, law in laws]
@@ -173,6 +176,7 @@ def capacity_law(
         raise InputError("a curve that β was fitted to cannot be held out as well")
 
     def judge(_: Sequence[Measured]) -> tuple[Status, Numbers]:
+        """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         law = fit_capacity(fitted, counting)
         table.extend(residuals(law, fitted, held_out))
         outcomes = [each.outcome for each in table if each.role == "held out"]
@@ -198,6 +202,7 @@ def budget(longer: Sequence[Measured], protocol: Sequence[Measured]) -> Verdict:
     """
 
     def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+        """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         pairs = _pairs(curves, protocol)
         if len(pairs) < 2:
             raise InputError(f"the mean ratio needs at least two pairs of thresholds, not {len(pairs)}")
@@ -219,6 +224,7 @@ def of_preset(
     """
 
     def found(experiment: str) -> list[Measured]:
+        """The thresholds of an experiment of the preset; none where it has no such experiment."""
         return [measured[each] for each in dict(preset.experiments).get(experiment, ())]
 
     learned = found("capacity")

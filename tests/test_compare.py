@@ -236,9 +236,9 @@ def test_verdicts_are_rows_of_the_ledger_and_a_false_claim_fails(
     rows = compare.rows(report)
     assert len(rows) == len(report.verdicts)
     for row, verdict in zip(rows, report.verdicts, strict=True):
-        assert (row.claim, row.rung, row.construction) == (verdict.claim, "measured", "preset made up")
+        assert (row.claim, row.rung, row.construction) == (verdict.claim, "measured", verdict.statement)
         assert row.status == {"supported": "holds", "not supported": "fails", "undecided": "undecided"}[verdict.status]
-        assert verdict.statement in row.coverage
+        assert row.coverage.startswith(f"preset made up: {verdict.status} (")
     assert not ledger.all_hold(rows)
     assert {row["claim"] for row in json.loads(ledger.to_json(rows))} == set(by_claim)
     # The same from the command line.
