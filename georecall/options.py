@@ -68,12 +68,12 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
     return planned
 
 
-def finish(rows: list[Row], json: Path | None, last: str = "") -> NoReturn:
-    """Print the ledger, write it, and exit with 1 unless everything holds; what decides that is said at the end."""
+def print_ledger(rows: list[Row], json: Path | None) -> None:
+    """Print the ledger, and at its end what decides; write it, if asked."""
     from rich.console import Console
 
     from theory.files import write_atomically
-    from theory.ledger import all_hold, as_table, summary, to_json
+    from theory.ledger import as_table, summary, to_json
 
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(as_table(rows))
@@ -85,6 +85,11 @@ def finish(rows: list[Row], json: Path | None, last: str = "") -> NoReturn:
     if len(decisive) < len(rows):
         held = sum(row.status == "holds" for row in decisive)
         click.echo(f"{held} of {len(decisive)} checks of the theory hold; what is measured decides nothing.")
-    if last:
-        click.echo(last)
+
+
+def finish(rows: list[Row], json: Path | None) -> NoReturn:
+    """Print the ledger, write it, and exit with 1 unless everything holds."""
+    from theory.ledger import all_hold
+
+    print_ledger(rows, json)
     sys.exit(0 if all_hold(rows) else 1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from georecall.options import check_outputs, checks_of_preset, file_option, finish, preset_option, store_option
+from georecall.options import check_outputs, checks_of_preset, file_option, preset_option, print_ledger, store_option
 
 results_option = file_option(
     "--results", "The saved results to draw from.", default="paper_figs/results", show_default=True
@@ -29,11 +30,13 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     from empirical.mechanism import command as mechanism
     from empirical.provenance import provenance
     from paper_figs.report import can_report, write_report
-    from theory.ledger import run_all_checks
+    from paper_figs.verdicts import saved_rows
+    from theory.ledger import all_hold, run_all_checks
 
     check_outputs(json, report)
     if not results.is_dir():
         click.echo(f"There are no saved results in {results}: most figures will be missing.", err=True)
+    saved_rows(results)  # what cannot be read is refused before the minutes that follow
     rows = run_all_checks(checks_of_preset((), preset, seed=0))
     if command.can_train():
         with command.counting("runs") as show:
@@ -45,11 +48,14 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
         rows += command.rows(compared) + mechanism.rows(studied)
     else:
         click.echo(f"Nothing is trained: {command.WITHOUT_TORCH}", err=True)
+    print_ledger(rows, json)
     if can_report():
         written = {"command": f"georecall reproduce --preset {preset}", **provenance("cpu")}
         write_report(rows, report, results, written)
-        finish(rows, json, f"The report: {report}")
-    finish(rows, json, "No report is written: pip install 'geometric-recall[figures]'")
+        click.echo(f"The report: {report}")
+    else:
+        click.echo("No report is written: pip install 'geometric-recall[figures]'", err=True)
+    sys.exit(0 if all_hold(rows) else 1)
 
 
 @click.command()

@@ -237,6 +237,7 @@ def relabelling_classes(entities: int, relations: int) -> Iterator[FactSystem]:
     table = np.stack([conjugates(element) for element in range(math.factorial(entities))])
 
     def extend(chosen: list[int], centraliser: NDArray[np.int64]) -> Iterator[FactSystem]:
+        """The representatives that begin with `chosen`; `centraliser` indexes all that commute with each of these."""
         if len(chosen) == relations:
             yield FactSystem(permutations[chosen])
             return

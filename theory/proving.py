@@ -71,6 +71,7 @@ def lemma(identifier: str, prover: Prover) -> Callable[[Callable[..., Proof]], L
     proof."""
 
     def decorate(prove: Callable[..., Proof]) -> Lemma:
+        """The Lemma that `prove` proves, with the first paragraph of its docstring on one line as the statement."""
         statement = " ".join((inspect.getdoc(prove) or "").split("\n\n")[0].split())
         return Lemma(identifier, identifier.split(".")[0], statement, prover, prove)
 
