@@ -110,11 +110,48 @@ def type_for(bound: Any) -> Any:
     return np.int64 if bound < 2**62 else object
 
 
+# The largest magnitude up to which a type holds every integer.
+_HOLDS = {"float16": 2**11, "float32": 2**24, "float64": 2**53}
+
+
 def converted(values: Array, kind: Any) -> Array:
-    """The same integers in a type that holds them; to Python's integers, and not its floats, for `object`."""
-    if kind is object and values.dtype.kind == "f":
-        values = values.astype(np.int64)
-    return values.astype(kind, copy=False)
+    """The same integers in another type, `object` being Python's integers: the one way from type to type in the core.
+
+    Raises OverflowError when the type does not hold one of them (or when a float is none, but a fraction, an infinity
+    or NaN): a cast never changes a value in silence.
+    """
+    wanted = np.dtype(kind)
+    if values.dtype == wanted and wanted.kind != "O":
+        return values
+    if "O" in (values.dtype.kind, wanted.kind):
+        values = _plain(values)
+    if wanted.kind == "O" or values.size == 0:
+        return values.astype(wanted)
+    low, high = values.min(), values.max()
+    least, most = _limits(wanted)
+    if values.dtype.kind == "f" and not (np.isfinite([low, high]).all() and (values == np.rint(values)).all()):
+        raise OverflowError(f"values that are no integers were to become {wanted}")
+    if int(low) < least or int(high) > most:
+        raise OverflowError(f"integers from {int(low)} to {int(high)} do not fit {wanted}")
+    return values.astype(wanted)
+
+
+def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
+    """The range in which a type holds every integer."""
+    if kind.kind == "f":
+        return -_HOLDS[kind.name], _HOLDS[kind.name]
+    info = np.iinfo(kind)
+    return int(info.min), int(info.max)
+
+
+def _plain(values: Array) -> Array:
+    """An array of Python's integers; OverflowError when an entry is none."""
+    result = np.empty(values.shape, object)
+    for place, value in enumerate(values.ravel().tolist()):
+        if value != value // 1:
+            raise OverflowError(f"{value} was to become an integer")
+        result.flat[place] = int(value)
+    return result
 
 
 class Product:
