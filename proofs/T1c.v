@@ -9,7 +9,7 @@
     Main theorems: [T1c_universal], [T1c_every], [T1c_no_gap]; [T1c_universal_decoder] and [T1c_every_decoder] say the
     same of any function whatever that reads the answers off the bits. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.
-From Recall Require Import Model Weights Codes Decode T1b.
+From Recall Require Import Model Weights Codes Decode Bound T1b.
 
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -79,6 +79,17 @@ move=> g; have [others [rows right]] := answers g; exists others, rows => x r.
 by rewrite (read_right x right).
 Qed.
 End Transformers.
+
+(** The inequalities as [bounds.information] computes them. *)
+Definition t1c_universal_bound (N R : nat) := {| rows := 1; shared := 0; terms := [:: Term R N 1] |}.
+Definition t1c_every_bound (N R : nat) := {| rows := N; shared := 1; terms := [:: Term R N N] |}.
+
+Theorem T1c_universal_numbers (N R d b : nat) : holds (t1c_universal_bound N R) d b 0 = (N ^ R <= 2 ^ (d * b))%N.
+Proof. by rewrite /holds count1 /= ffactn1 mul1n muln0 addn0. Qed.
+
+Theorem T1c_every_numbers (N R d b B : nat) :
+  holds (t1c_every_bound N R) d b B = (N`! ^ R <= 2 ^ (N * d * b + B))%N.
+Proof. by rewrite /holds count1 /= ffactnn mul1n. Qed.
 
 (** T1b meets the bound: for N = 2^p and b a divisor of p its dimension times b is R·log N exactly. *)
 Theorem T1c_no_gap (q b R : nat) (g : nat -> nat -> nat) : (0 < b)%N ->
