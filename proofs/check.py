@@ -39,10 +39,9 @@ class ProofError(Exception):
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of docs/theory.md: its file, its theorems (the first says it), and what these leave out."""
+    """A statement of docs/theory.md: its theorems as FILE.NAME (the first says it), and what these leave out."""
 
     identifier: str
-    file: str
     theorems: tuple[str, ...]
     missing: str
 
@@ -51,8 +50,7 @@ def statements(folder: Path = FOLDER) -> list[Statement]:
     """What `theorems.toml` says, in its order."""
     table = tomllib.loads((folder / "theorems.toml").read_text(encoding="utf-8"))
     return [
-        Statement(identifier, entry["file"], tuple(entry["theorems"]), entry["missing"])
-        for identifier, entry in table.items()
+        Statement(identifier, tuple(entry["theorems"]), entry["missing"]) for identifier, entry in table.items()
     ]
 
 
@@ -98,9 +96,9 @@ def compile_all(folder: Path = FOLDER) -> None:
 
 def assumptions(found: list[Statement], folder: Path = FOLDER) -> dict[str, str]:
     """What Coq prints of the assumptions of every theorem, by its name; `CLOSED` if there are none."""
-    names = [(each.file.removesuffix(".v"), name) for each in found for name in each.theorems]
-    lines = [f"From Recall Require {' '.join(sorted({file for file, _ in names}))}."]
-    lines += [f"Print Assumptions Recall.{file}.{name}. Check tt." for file, name in names]
+    names = [name for each in found for name in each.theorems]
+    lines = [f"From Recall Require {' '.join(sorted({name.split('.')[0] for name in names}))}."]
+    lines += [f"Print Assumptions Recall.{name}. Check tt." for name in names]
     with tempfile.TemporaryDirectory() as temporary:
         source = Path(temporary) / "assumptions.v"
         source.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -109,7 +107,7 @@ def assumptions(found: list[Statement], folder: Path = FOLDER) -> dict[str, str]
     answers = [part.strip() for part in re.split(r"^tt\n\s+: unit\n", run.stdout, flags=re.MULTILINE)][:-1]
     if run.returncode or len(answers) != len(names):
         raise ProofError(f"the theorems of theorems.toml are not all there: {run.stderr.strip()}")
-    return {name: answer for (_, name), answer in zip(names, answers, strict=True)}
+    return dict(zip(names, answers, strict=True))
 
 
 def write_stamp(found: list[Statement], assumed: Mapping[str, str], folder: Path = FOLDER) -> None:
@@ -146,11 +144,11 @@ def as_table(found: list[Statement], assumed: Mapping[str, str], folder: Path = 
     """A line for each theorem: statement, theorem, file, lines of the file, assumptions."""
     rows = [("statement", "theorem", "file", "lines", "assumptions")]
     for each in found:
-        lines = str(len((folder / each.file).read_text(encoding="utf-8").splitlines()))
-        rows += [
-            (each.identifier, name, each.file, lines, "none" if assumed[name] == CLOSED else assumed[name])
-            for name in each.theorems
-        ]
+        for theorem in each.theorems:
+            file, name = theorem.split(".")
+            lines = len((folder / f"{file}.v").read_text(encoding="utf-8").splitlines())
+            answer = "none" if assumed[theorem] == CLOSED else assumed[theorem]
+            rows.append((each.identifier, name, f"{file}.v", str(lines), answer))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) for row in rows]
 

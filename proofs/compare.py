@@ -25,6 +25,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bounds.bound import Bound
+from bounds.dichotomy import loop_bound, tree_bound
 from bounds.enclosure import log2_falling
 from bounds.information import total_information, universal_single_hop
 from constructions.catalogue import Setting, entry
@@ -82,6 +83,10 @@ def bound_cases() -> Iterator[BoundCase]:
     for n, r in ((2, 1), (5, 3), (12, 4)):
         yield BoundCase("T1c", "T1c", f"t1c_universal_bound {n} {r}", universal_single_hop(n, r))
         yield BoundCase("T1c", "T1c", f"t1c_every_bound {n} {r}", total_information(n, r))
+    for n, r, k, m in ((7, 2, 1, 3), (9, 2, 2, 3), (30, 3, 3, 2), (12, 1, 4, 2)):
+        yield BoundCase("T2c", "T2c", f"t2c_tree_bound {n} {r} {k} {m}", tree_bound(n, r, k, m))
+    for n, r, k, m, d, e in ((5, 2, 1, 3, 1, 1), (9, 2, 3, 2, 2, 2), (30, 3, 4, 2, 3, 4), (20, 4, 3, 5, 2, 2)):
+        yield BoundCase("T2c", "T2cLoops", f"t2c_loop_bound {n} {r} {m} {d} {e}", loop_bound(n, r, k, m, d, e))
 
 
 def evaluate(files: Sequence[str], terms: Sequence[str]) -> list[Numbers]:
