@@ -49,9 +49,7 @@ class Statement:
 def statements(folder: Path = FOLDER) -> list[Statement]:
     """What `theorems.toml` says, in its order."""
     table = tomllib.loads((folder / "theorems.toml").read_text(encoding="utf-8"))
-    return [
-        Statement(identifier, tuple(entry["theorems"]), entry["missing"]) for identifier, entry in table.items()
-    ]
+    return [Statement(identifier, tuple(entry["theorems"]), entry["missing"]) for identifier, entry in table.items()]
 
 
 def digests(folder: Path = FOLDER) -> dict[str, str]:

@@ -182,9 +182,11 @@ def compare() -> list[tuple[str, list[str]]]:
     terms = [request(case, system, setting, len(model.W_pos)) for case, _, system, setting, model in built]
     terms += [f"export_bound (Recall.{case.file}.{case.term})" for case in bounds]
     answers = evaluate([case.file for case in CASES] + [case.file for case in bounds], terms)
-    found = [(label, differences(model, answer)) for (_, label, _, _, model), answer in zip(built, answers, strict=False)]
-    for case, answer in zip(bounds, answers[len(built) :], strict=True):
-        found.append((f"{case.theorem} bound {case.term}", bound_differences(case.bound, answer)))
+    found = [
+        (label, differences(model, answer)) for (_, label, _, _, model), answer in zip(built, answers, strict=False)
+    ]
+    for known, answer in zip(bounds, answers[len(built) :], strict=True):
+        found.append((f"{known.theorem} bound {known.term}", bound_differences(known.bound, answer)))
     return found
 
 
