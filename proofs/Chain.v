@@ -10,6 +10,16 @@ Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
+(** The steps of a chain that emits every entity. *)
+Lemma each_step k done l rest : done ++ l :: rest = iota 1 k ->
+  [/\ done = iota 1 (size done), l = (size done).+1 & size done < k].
+Proof.
+move=> lengths; have i_k : size done < k by have := congr1 size lengths; rewrite size_cat size_iota /=; lia.
+have := congr1 (take (size done)) lengths; have := congr1 (nth 0 ^~ (size done)) lengths.
+rewrite take_size_cat // nth_cat ltnn subnn /= => l_nth done_i.
+by split=> //; [rewrite {1}done_i take_iota (minn_idPl (ltnW i_k)) | rewrite l_nth nth_iota].
+Qed.
+
 Section Chain.
 Variables (N R k : nat) (g : fact_system N R) (x : 'I_N) (w : k.-tuple 'I_R).
 Variable ok : forall n, n.+1.-tuple 'I_(N + R) -> 'I_N -> Prop.

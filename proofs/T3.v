@@ -56,6 +56,15 @@ rewrite sumr_const card_ord; case: (ltngtP r R) => [r_R|r_R|->].
 - by rewrite ltnSn add0r natz.
 Qed.
 
+(** The offset is large enough. *)
+Lemma offset_enough R q b total : (0 < R)%N -> (0 < q)%N -> (total <= q * (R * offset R q b total + (R - 1) * 2 ^ b))%N.
+Proof.
+move=> R0 q0; rewrite /offset; set a := (total - _)%N.
+have qR : (0 < q * R)%N by rewrite muln_gt0 q0.
+have := divn_eq (a + (q * R - 1)) (q * R); have := ltn_pmod (a + (q * R - 1)) qR.
+move: (_ %/ _)%N (_ %% _)%N => u v; rewrite /a; move: (2 ^ b)%N => B; nia.
+Qed.
+
 Section Step.
 Variables (F : realFieldType) (N R k b : nat) (g : fact_system N R).
 Variables (extra queries P : nat) (place : nat -> nat -> int) (query key : nat -> nat -> nat -> int).
@@ -130,6 +139,32 @@ Proof.
 rewrite (eq_bigr (fun j : 'I_e => - (P + B)%N%:Z + B%:Z * (if (j %/ q == r)%N then 1 else 0))) => [|j _]; last first.
   by case: ifP => _; lia.
 rewrite big_split /= -mulr_sumr sum_block ltn_ord sumr_const card_ord -mulr_natr natz; have := ltn_ord r; nia.
+Qed.
+
+(** The sums at the positions of the prompt so far. *)
+Lemma sum_entity t y : token_at tokens t = y -> (y < N)%N -> 0 <= \sum_(j < e) st t j <= (e * B.-1)%N%:Z.
+Proof.
+move=> tok y_N; rewrite (eq_bigr (fun j : 'I_e => entity_entry (Ordinal y_N) j)) => [|j _]; first exact: entity_sum.
+by apply: st_entity.
+Qed.
+
+Lemma sum_current : 0 <= \sum_(j < e) st current_at j.
+Proof. by have /andP[] := sum_entity current_token (ltn_ord _). Qed.
+
+Lemma sum_relation t : (t < k)%N -> \sum_(j < e) st t.+1 j = - (q * (R * P + (R - 1) * B))%N%:Z.
+Proof.
+move=> t_k; have tok := begun_relation is_begun t_k; pose r := tnth w (Ordinal t_k).
+have tok_r : token_at tokens t.+1 = (N + r)%N by rewrite tok /r (tnth_nth r) /numbers (nth_map r) ?size_tuple.
+rewrite -(relation_sum r); apply: eq_bigr => j _; exact: st_asked.
+Qed.
+
+Lemma sum_any t : (t <= n)%N -> \sum_(j < e) st t j <= (e * B.-1)%N%:Z.
+Proof.
+rewrite n_step; case: t => [|t] t_n; first by have /andP[] := sum_entity (begun_subject is_begun) (ltn_ord x).
+have [t_k|k_t] := ltnP t k; first by rewrite sum_relation //; move: (q * _)%N (e * _)%N => u v; lia.
+have t_i : (t - k < size (iota 1 i))%N by rewrite size_iota; lia.
+have := begun_entity is_begun t_i; rewrite addnS subnKC // => tok.
+by have /andP[] := sum_entity tok (ltn_ord _).
 Qed.
 
 (** ** One step *)

@@ -45,15 +45,6 @@ Definition t3_parabola : weights :=
   t3 N R b g 2 2 parabola_offset parabola_place parabola_query parabola_key.
 End Weights.
 
-(** The offset is large enough. *)
-Lemma offset_enough R q b total : (0 < R)%N -> (0 < q)%N -> (total <= q * (R * offset R q b total + (R - 1) * 2 ^ b))%N.
-Proof.
-move=> R0 q0; rewrite /offset; set a := (total - _)%N.
-have qR : (0 < q * R)%N by rewrite muln_gt0 q0.
-have := divn_eq (a + (q * R - 1)) (q * R); have := ltn_pmod (a + (q * R - 1)) qR.
-move: (_ %/ _)%N (_ %% _)%N => u v; rewrite /a; move: (2 ^ b)%N => B; nia.
-Qed.
-
 Section Theorems.
 Variables (F : realFieldType) (N R k b : nat).
 
@@ -64,13 +55,7 @@ Theorem T3_parabola (g : fact_system N R) : (2 <= N)%N -> (1 <= R)%N -> (1 <= k)
   answers_chain_with_margin (T3_parabola_model g) k (iota 1 k) 1 g.
 Proof.
 move=> N2 R1 k1 b1 x w; apply: emits_steps => done l rest n tokens lengths is_begun.
-have [done_i l_i] : done = iota 1 (size done) /\ l = (size done).+1.
-  have := congr1 (take (size done)) lengths; have := congr1 (nth 0%N ^~ (size done)) lengths.
-  rewrite take_size_cat // nth_cat ltnn subnn /= => l_nth ->.
-  have i_k : (size done < k)%N by have := congr1 size lengths; rewrite size_cat size_iota /=; lia.
-  by rewrite l_nth nth_iota // add1n take_iota size_iota (minn_idPl (ltnW i_k)).
-set i := size done in done_i l_i; rewrite l_i; rewrite done_i in is_begun lengths.
-have i_k : (i < k)%N by have := congr1 size lengths; rewrite size_cat !size_iota /=; lia.
+have [done_i -> i_k] := each_step lengths; set i := size done in done_i i_k *; rewrite done_i in is_begun.
 have n_i := n_step is_begun; have q0 := code_digits_gt0 N2 b1.
 set q := code_digits N b in q0; pose e := (R * q)%N; pose most := (e * (2 ^ b).-1)%N.
 pose W := t3_parabola N R k b (table g); pose st := stream_at W tokens.
@@ -98,28 +83,17 @@ have score1 s : score W L (st n) (st s) 1 = n%:Z * (\sum_(j < e) st s j + (most.
   rewrite (eq_bigr (fun j : 'I_e => st s j)) => [|j _]; last by rewrite ltn_ord mulr1.
   by move: (\sum_(j < e) _) => s1; lia.
 have n0 : 0 < n%:Z by rewrite ltz_nat n_i; lia.
-have entity_low y t : token_at tokens t = y -> (y < N)%N -> 0 <= \sum_(j < e) st t j <= most%:Z.
-  move=> tok y_N; rewrite (eq_bigr (fun j : 'I_e => entity_entry b g (Ordinal y_N) j)) => [|j _]; last first.
-    by apply: st_entity.
-  exact: (entity_sum g N2 R1 k1 b1 i_k).
+have current_low : 0 <= \sum_(j < e) st (current_at k i) j.
+  exact: (sum_current _ _ _ _ _ _ N2 R1 k1 b1 i_k is_begun).
+have any_low t : (t <= n)%N -> \sum_(j < e) st t j <= most%:Z.
+  exact: (sum_any _ _ _ _ _ _ N2 R1 k1 b1 i_k is_begun).
 have relation_low t : (t < k)%N -> \sum_(j < e) st t.+1 j <= - (most.+1 * k + 1)%N%:Z.
-  move=> t_k; have tok := begun_relation is_begun t_k; pose r := tnth w (Ordinal t_k).
-  have tok_r : token_at tokens t.+1 = (N + r)%N.
-    by rewrite tok /r (tnth_nth r) /numbers (nth_map r) ?size_tuple.
-  rewrite (eq_bigr (fun j : 'I_e => - (parabola_offset N R k b)%:Z - (if (j %/ q == r)%N then 0 else (2 ^ b)%N%:Z))).
-    by rewrite (relation_sum _ N2 R1 k1 b1 i_k) ler_opp2 lez_nat; apply: offset_enough.
-  by move=> j _; apply: st_asked.
+  move=> t_k; rewrite (sum_relation _ _ _ _ _ _ N2 R1 k1 b1 i_k is_begun t_k) ler_opp2 lez_nat.
+  exact: offset_enough.
 apply: (t3_step F N2 R1 k1 b1 i_k is_begun) => s s_n differ; rewrite -/W -/L -/st.
   by rewrite !score0 ltr_pmul2l //; nia.
-rewrite !score1 ltr_pmul2l //; rewrite n_i in s_n.
-have any_low t : (t <= k + i)%N -> \sum_(j < e) st t j <= most%:Z.
-  case: t => [|t] t_n; first by have /andP[] := entity_low _ _ (begun_subject is_begun) (ltn_ord x).
-  have [t_k|k_t] := ltnP t k; first by apply: le_trans (relation_low t t_k) _; lia.
-  have t_i : (t - k < size (iota 1 i))%N by rewrite size_iota; lia.
-  have := begun_entity is_begun t_i; rewrite addnS subnKC // => tok.
-  by have /andP[] := entity_low _ _ tok (ltn_ord _).
-have /andP[current_low _] := entity_low _ _ (current_token is_begun) (ltn_ord (current g x w i)).
-have := any_low s s_n; move: current_low differ; rewrite /current_at; case e_i : i s_n => [|i'] s_n low differ.
+rewrite !score1 ltr_pmul2l //; have := any_low s s_n; rewrite n_i in s_n.
+move: current_low differ; rewrite /current_at; case e_i : i s_n => [|i'] s_n low differ.
   case: s s_n differ => [//|s] s_n _ _; have := relation_low s; rewrite addn0 in s_n; move/(_ s_n).
   by move: low; move: (\sum_(j < e) _) (\sum_(j < e) _) => u v; nia.
 by move: low; move: (\sum_(j < e) _) (\sum_(j < e) _) => u v; nia.

@@ -76,6 +76,7 @@ CASES = (
     Case("T1b", "digits", "T1b", lambda n, r, s: f"t1b {n} {r} {s.bits} g", DIGITS),
     Case("T2", "direct", "T2", lambda n, r, s: f"t2 {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3", "parabola", "T3Parabola", lambda n, r, s: f"t3_parabola {n} {r} {s.hops} {s.bits} g", HOPS),
+    Case("T3", "signs", "T3Signs", lambda n, r, s: f"t3_signs {n} {r} {s.hops} {s.bits} g", HOPS),
 )
 
 
