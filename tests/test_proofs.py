@@ -70,6 +70,23 @@ def test_a_file_begins_with_what_it_proves(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("(** * ")
 
 
+def test_the_page_says_what_is_proved_and_what_is_not() -> None:
+    page = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if re.match(r"\| T\d+\w* \|", line)]
+    assert rows == check.page_rows(check.statements())
+    proved = {statement.identifier for statement in check.statements()}
+    assert f"No theorem in Coq yet: {', '.join(each for each in theorems() if each not in proved)}." in page
+
+
+def test_the_page_quotes_theorems_as_they_stand() -> None:
+    page = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^```text\n(Theorem .*?)^```$", page, re.MULTILINE | re.DOTALL)
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    assert len(quoted) == 2
+    for theorem in quoted:
+        assert theorem in sources
+
+
 # Nothing is left out.
 
 
