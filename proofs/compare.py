@@ -77,6 +77,7 @@ CASES = (
     Case("T2", "direct", "T2", lambda n, r, s: f"t2 {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3", "parabola", "T3Parabola", lambda n, r, s: f"t3_parabola {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3", "signs", "T3Signs", lambda n, r, s: f"t3_signs {n} {r} {s.hops} {s.bits} g", HOPS),
+    Case("T6", "linear", "T6", lambda n, r, s: f"t6 {n} {r} g", SINGLE),
 )
 
 
