@@ -27,19 +27,19 @@ Variables (F : realFieldType) (N R k b : nat) (g g' : fact_system N R).
 Hypotheses (N2 : (2 <= N)%N) (R1 : (1 <= R)%N) (k1 : (1 <= k)%N) (b1 : (1 <= b)%N).
 
 Theorem T5_T1 residual : answers_all_with_margin (transplant (T1_model F residual g) (T1_model F residual g')) 1 2 g'.
-Proof. by rewrite transplanted; [apply: T1 | apply: T1_universal]. Qed.
+Proof. rewrite (transplanted g g' (@T1_universal F N R residual)). exact (@T1 F N R residual g' N2 R1). Qed.
 
 Theorem T5_T1b : answers_all_with_margin (transplant (T1b_model F b g) (T1b_model F b g')) 1 1 g'.
-Proof. by rewrite transplanted; [apply: T1b | apply: T1b_universal]. Qed.
+Proof. rewrite (transplanted g g' (@T1b_universal F N R b)). exact (@T1b F N R b g' N2 R1 b1). Qed.
 
 Theorem T5_T2 : answers_all_with_margin (transplant (T2_model F k b g) (T2_model F k b g')) k 1 g'.
-Proof. by rewrite transplanted; [apply: T2 | apply: T2_universal]. Qed.
+Proof. rewrite (transplanted g g' (@T2_universal F N R k b)). exact (@T2 F N R k b g' N2 R1 k1 b1). Qed.
 
 Theorem T5_T3_parabola : answers_chain_with_margin
   (transplant (T3_parabola_model F k b g) (T3_parabola_model F k b g')) k (iota 1 k) 1 g'.
-Proof. by rewrite transplanted; [apply: T3_parabola | apply: T3_parabola_universal]. Qed.
+Proof. rewrite (transplanted g g' (@T3_parabola_universal F N R k b)). exact (@T3_parabola F N R k b g' N2 R1 k1 b1). Qed.
 
 Theorem T5_T3_signs : answers_chain_with_margin
   (transplant (T3_signs_model F k b g) (T3_signs_model F k b g')) k (iota 1 k) 1 g'.
-Proof. by rewrite transplanted; [apply: T3_signs | apply: T3_signs_universal]. Qed.
+Proof. rewrite (transplanted g g' (@T3_signs_universal F N R k b)). exact (@T3_signs F N R k b g' N2 R1 k1 b1). Qed.
 End Theorems.
