@@ -21,14 +21,15 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.exact import Product, magnitude
-from theory import Task, Transformer
+from constructions.exact import Product
+from constructions.integers import add, alike, column_numbers, numerators, scaled, transposed, whole
+from theory import Block, Task, Transformer
 
 Integers = NDArray[Any]
 
-LARGEST = 5 * 10**7
-# Sums of absolute values that are certain to be below 2^62 although float64 rounds them; differences fit 64 bits too.
-LARGEST_SCORE = 2.0**60
+# Scores computed for one step, and products of Python's integers for one stage: each takes seconds.
+MOST_SCORES = 5 * 10**7
+MOST_PYTHON_PRODUCTS = 2**25
 LEAK_BITS = 80
 
 
@@ -36,103 +37,121 @@ class Refused(Exception):
     """The certificate does not accept; the message says why. Not an error: the model may still be right."""
 
 
+def require_affordable(kind: Any, products: int, what: str) -> None:
+    """Refused when so many products would have to be taken in Python's integers."""
+    if np.dtype(kind) == object and products > MOST_PYTHON_PRODUCTS:
+        raise Refused(
+            f"{what} needs {products} products of integers beyond 64 bits; at most {MOST_PYTHON_PRODUCTS} are taken"
+        )
+
+
 @dataclass(frozen=True)
-class Reading:
-    """`source[step, head]` is the position read (shape [steps, heads]), or -1 for the mean of the prompt; `leak` >=
-    0.
+class Embedding:
+    """The rows of W_E and W_pos as integers over one `scale`, a column each: subjects [d, N], relations [d, R],
+    positions [d, positions].
     """
 
-    source: NDArray[np.int64]
+    subjects: Integers
+    relations: Integers
+    positions: Integers
+    scale: int
+
+    @classmethod
+    def of(cls, transformer: Transformer) -> Embedding:
+        """The embedding of a transformer."""
+        (tokens, places), scale = numerators(transformer.W_E, transformer.W_pos)
+        entities = transformer.entities
+        return cls(transposed(tokens[:entities]), transposed(tokens[entities:]), transposed(places), scale)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`source[step][head]` is the position read, or -1 for the mean of the prompt; `leak` >= 0."""
+
+    source: list[list[int]]
     leak: Fraction
 
 
-def certify_reading(transformer: Transformer, task: Task) -> Reading:
-    """The positions that each head of a single block reads in each step, for every prompt; Refused when they may
-    vary.
+def certify_reading(transformer: Transformer, block: Block, embedding: Embedding, task: Task) -> Reading:
+    """The positions that each head of a block reads in each step, for every prompt, when the stream is the embedding;
+    Refused when they may vary.
     """
-    heads = transformer.blocks[0].heads
     if transformer.attention == "uniform":
-        return Reading(np.full((task.steps, heads), -1), Fraction(0))
-    sources, leak = np.empty((task.steps, heads), np.int64), Fraction(0)
-    for head in range(heads):
-        sources[:, head], gaps = _read_by_head(transformer, task, head)
+        return Reading([[-1] * block.heads for _ in range(task.steps)], Fraction(0))
+    sources, leak = [], Fraction(0)
+    for head in range(block.heads):
+        query, key = Product(block.W_Q[head]), Product(block.W_K[head])
+        source, gaps = _read_by_head(query, key, embedding, task, head)
+        sources.append(source)
         if transformer.attention == "softmax":
-            leak = max(leak, _leak(gaps, transformer.beta or 0.0))
-    return Reading(sources, leak)
+            leak = max(leak, _leak(gaps, transformer.beta or 0.0, embedding.scale**2 * query.scale * key.scale))
+    return Reading([[source[step] for source in sources] for step in range(task.steps)], leak)
 
 
-def _read_by_head(transformer: Transformer, task: Task, head: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The position read in each step, shape [steps], and the least gap of each rank over all steps (LARGEST_INT
-    pads).
-    """
-    block, entities, hops = transformer.blocks[0], transformer.entities, task.hops
-    query, key = _projection(block.W_Q[head]), _projection(block.W_K[head])
-    key_positions = key(transformer.W_pos[: task.positions])
-    entity_keys = np.unique(key(transformer.W_E[:entities]), axis=0)
-    relation_keys = np.unique(key(transformer.W_E[entities:]), axis=0)
-    sources = np.empty(task.steps, np.int64)
-    smallest_gaps = np.full(task.positions, np.iinfo(np.int64).max)
-    tokens = {first: np.unique(query(rows), axis=0) for first, rows in _askers(transformer)}
+def _read_by_head(
+    query: Product, key: Product, embedding: Embedding, task: Task, head: int
+) -> tuple[list[int], Integers]:
+    """The position read in each step, and the least gap of each rank over all steps, as scores over scale²·(scales)."""
+    hops, subjects, relations = task.hops, embedding.subjects, embedding.relations
+    require_affordable(key.kind(subjects), key.multiplications * subjects.shape[1], "the keys of the attention")
+    require_affordable(query.kind(subjects), query.multiplications * subjects.shape[1], "the queries of the attention")
+    by_position = Product(key(embedding.positions[:, : task.positions]))
+    by_entity, by_relation = (Product(_distinct(key(columns))) for columns in (subjects, relations))
+    # Who stands at the last position: a relation in the first step, an emitted entity later.
+    tokens = [_distinct(query(relations)), _distinct(query(subjects))]
+    places = query(embedding.positions)
+    sources: list[int] = []
+    least: Integers = np.zeros(0, np.int64)
     for step in range(task.steps):
         last = hops + step
-        asked = tokens[step == 0] + query(transformer.W_pos[last : last + 1])
-        if len(asked) * max(len(entity_keys), last) > LARGEST:
+        asked = add(tokens[min(step, 1)], places[:, last : last + 1])
+        if asked.shape[1] * max(by_entity.outputs, last) > MOST_SCORES:
             raise Refused(f"head {head} of the attention depends on the tokens in too many ways")
-        _require_small_scores(asked, entity_keys, relation_keys, key_positions)
-        low, high = np.zeros((2, len(asked), last + 1), np.int64)
+        for product in (by_entity, by_relation, by_position):
+            require_affordable(product.kind(asked), product.multiplications * asked.shape[1], "the attention")
         is_relation = (np.arange(last + 1) >= 1) & (np.arange(last + 1) <= hops)
-        for kind, rows in ((False, entity_keys), (True, relation_keys)):
-            scores = asked @ rows.T
-            low[:, is_relation == kind] = scores.min(axis=1)[:, None]
-            high[:, is_relation == kind] = scores.max(axis=1)[:, None]
-        fixed = asked @ key_positions[: last + 1].T
-        sources[step], gaps = _winner(low + fixed, high + fixed, head, step)
-        smallest_gaps[:last] = np.minimum(smallest_gaps[:last], gaps)
-    return sources, smallest_gaps
+        fixed = by_position(asked)[: last + 1]
+        scores = by_entity(asked), by_relation(asked)
+        low, high = (_over_tokens(extreme, *scores, is_relation) for extreme in (np.min, np.max))
+        winner, gaps = _winner(add(low, fixed), add(high, fixed), head, step)
+        sources.append(winner)
+        # Each step has one position more than the one before it.
+        known = np.minimum(*alike(least, gaps[: len(least)]))
+        least = np.concatenate(alike(known, gaps[len(least) :]))
+    return sources, least
 
 
-def _askers(transformer: Transformer) -> list[tuple[bool, Integers]]:
-    """Who stands at the last position: a relation in the first step, an emitted entity later."""
-    return [(True, transformer.W_E[transformer.entities :]), (False, transformer.W_E[: transformer.entities])]
+def _over_tokens(
+    extreme: Callable[..., Integers], by_entity: Integers, by_relation: Integers, is_relation: NDArray[np.bool_]
+) -> Integers:
+    """The least or largest score of the tokens that can stand at each position, shape [positions, queries]."""
+    entity, relation = alike(extreme(by_entity, axis=0), extreme(by_relation, axis=0))
+    return np.where(is_relation[:, None], relation, entity)
 
 
-def _winner(low: NDArray[np.int64], high: NDArray[np.int64], head: int, step: int) -> tuple[int, NDArray[np.int64]]:
-    """The position whose least score exceeds every other's largest, for every query row, and the sorted least gaps."""
-    winner = int(low[0].argmax())
-    others = np.delete(high, winner, axis=1)
-    gaps = low[:, winner, None] - others
+def _distinct(columns: Integers) -> Integers:
+    """The columns that differ, once each."""
+    return columns[:, np.unique(column_numbers(columns), return_index=True)[1]]
+
+
+def _winner(low: Integers, high: Integers, head: int, step: int) -> tuple[int, Integers]:
+    """The position whose least score exceeds every other's largest, for every query, and the sorted least gaps.
+
+    Shapes: low, high [positions, queries].
+    """
+    winner: int = low[:, 0].argmax().tolist()
+    gaps = add(low[winner][None], scaled(np.delete(high, winner, axis=0), -1))
     if gaps.size and gaps.min() <= 0:
         raise Refused(f"head {head} does not read the same position for every prompt in step {step + 1}")
-    return winner, np.sort(gaps, axis=1).min(axis=0) if gaps.size else np.zeros(0, np.int64)
+    return winner, np.sort(gaps, axis=0).min(axis=1) if gaps.size else np.zeros(0, np.int64)
 
 
-def _projection(weights: Integers) -> Callable[[Integers], NDArray[np.int64]]:
-    """rows [n, d] -> rows·W [n, d_query] as int64; Refused when they do not fit."""
-    product = Product(weights)
-
-    def project(rows: Integers) -> NDArray[np.int64]:
-        """The rows [n, d] times the weights, shape [n, d_query]; Refused when an entry reaches 2^60 in magnitude."""
-        values = product(np.ascontiguousarray(rows.T)).T
-        if magnitude(values.T).max(initial=0) >= LARGEST_SCORE:
-            raise Refused("attention scores are too large to be certified in 64-bit integers")
-        return values.astype(np.int64)
-
-    return project
-
-
-def _require_small_scores(asked: NDArray[np.int64], *keys: NDArray[np.int64]) -> None:
-    """Refused unless each query's score of a token at a position, added up in any order, stays below 2^60."""
-    tokens, positions = np.max([magnitude(rows.T) for rows in keys[:-1]], axis=0), magnitude(keys[-1].T)
-    if magnitude(asked.T) @ (tokens + positions) >= LARGEST_SCORE:
-        raise Refused("attention scores are too large to be certified in 64-bit integers")
-
-
-def _leak(gaps: NDArray[np.int64], beta: float) -> Fraction:
-    """An upper bound of Σ exp(-β·gap) over the gaps that occur, as a fraction."""
+def _leak(gaps: Integers, beta: float, scale: int) -> Fraction:
+    """An upper bound of Σ exp(-β·gap/scale) over the gaps, as a fraction."""
     total = flint.arb(0)
-    for gap in gaps[gaps < np.iinfo(np.int64).max].tolist():
-        total += (-flint.arb(beta) * gap).exp()
+    for gap in gaps.tolist():
+        total = total + (-flint.arb(beta) * whole(gap) / scale).exp()
     numerator = (total.upper() * 2**LEAK_BITS).upper().ceil().unique_fmpz()
     if numerator is None or numerator > 2**LEAK_BITS:
         raise Refused("softmax may leak all of its weight at this inverse temperature")
-    return Fraction(int(numerator), 2**LEAK_BITS)
+    return Fraction(whole(numerator), 2**LEAK_BITS)

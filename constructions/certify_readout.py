@@ -1,20 +1,30 @@
-"""Certificate, part 3: a lower bound of the margin, for all subjects of one word, without the N × N logits.
+"""Certificate, part 3: a lower bound of the margin, for all subjects of one word, mostly without the N × N logits.
 
-The MLP's output o(x) is known, exactly or up to a *noise* in each coordinate. Two arguments bound logit(answer) -
-logit(other) from below.
+The MLP's output o(x) is known, exactly or up to a *noise* ν in each coordinate. Answer a has the logit <o, u_a> + b_a.
 
-*Signs.* Answers whose codes have the same zeros and the same bias form a group (usually there is one). Within a group a
-coordinate is constant, or takes two values ±s_i. Two codes of a group differ by 2s_i in some coordinate, so their
-logits differ by at least 2·min_i o_i·u_i, u the answer's code, as long as that is positive and the codes are distinct.
-Another group's largest logit is at most Σ s_i|o_i| over its varying coordinates, plus its constant part.
+*Coordinates.* Let b_a = const - (κ/2)|u_a|² for all answers, with κ >= 0. Then logits are sums over the coordinates,
+of f_i(v) = o_i·v - κv²/2 at v = u_a,i, which is concave in v. If in each coordinate the right code's value u is the
+best of the values V_i that occur there, every other code loses something in some coordinate (codes are distinct) and
+gains in none. As f_i is concave, the neighbours of u in V_i are the best of the others: with v next above or below u
+and Δ = |v - u|,
 
-*Distance.* If b_a = const - (μ/2)|u_a|² for all answers, the logits are -(1/2μ)|u_a - ..|²: with o = μu + n, |n_i| <=
-ν, and codes that differ by multiples of γ in each coordinate,
-    logit(a) - logit(a') = Σ_i (μ/2)δ_i² + δ_i n_i >= γ(μγ/2 - ν),  δ = u_a - u_a' ≠ 0, if μγ/2 >= ν.
+    margin >= min over i and v of  f_i(u) - f_i(v) - νΔ,   f_i(u) - f_i(v) = (u - v)(o_i - κ(u + v)/2),
+
+if that is positive. (The noise moves o_i by at most ν; f_i(u) - f_i(v) - ν|u - v| is convex in v on either side of u
+and 0 at u, so that beyond a neighbour where it is positive it is larger still.) All that matters of the outputs is the
+least and the largest o_i among those whose right code has the value u at i. κ is fixed by the biases where the norms
+|u_a|² differ; where norms and biases are all the same, any κ >= 0 will do, and the best one is taken. Signs ±s have κ
+= 0, nearest codes κ = 1, one-hot codes any κ between 0 and twice the output.
+
+*Groups.* Answers are parted into groups, within which coordinates decide (so their codes may have zeros in other places
+or other biases from group to group, as with disjoint attributes). The largest logit of another group is at most Σ_i
+max(o_i·max u_i, o_i·min u_i) + its largest bias. In groups of one answer each this is every logit, exactly: the last
+resort, where these are few.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,159 +33,245 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.certify_attention import Refused
-from constructions.exact import magnitude
+from constructions.certify_attention import Refused, require_affordable
+from constructions.exact import Product
+from constructions.exhaustive import margins_of
+from constructions.integers import (
+    absolute,
+    add,
+    alike,
+    column_numbers,
+    column_sums,
+    converted,
+    largest,
+    multiplied,
+    scaled,
+    whole,
+)
 
 Integers = NDArray[Any]
 
-MOST_GROUPS = 64
-# Sums of absolute values that are certain to be below 2^62 although float64 rounds them; differences fit 64 bits too.
-LARGEST = 2.0**60
+# Logits of groups computed in all, for every word and subject; numbers held at a time.
+MOST_LOGITS = 2**28
+CHUNK = 2**21
+# Slopes that the choice of κ looks at.
+MOST_SLOPES = 256
+# Up to so many values of a coordinate are gone through one by one, more are sorted.
+FEW_VALUES = 8
 
 
 @dataclass(frozen=True)
-class Group:
-    """Answers whose codes differ in the signs of some coordinates only: u_i = ±size_i there, fixed_i elsewhere, one
-    bias.
+class Codes:
+    """Answers told apart coordinate by coordinate: the distinct values at each coordinate where there are several,
+    sorted, and κ (None: any will do).
     """
 
-    answers: NDArray[np.intp]
-    sizes: NDArray[np.int64]
-    fixed: NDArray[np.int64]
-    bias: int
+    values: dict[int, Integers]
+    curvature: Fraction | None
 
-    @cached_property
-    def varying(self) -> NDArray[np.intp]:
-        """The coordinates in which the codes differ."""
-        return np.flatnonzero(self.sizes)
+    @classmethod
+    def of(cls, codes: Integers, bias: Integers) -> Codes | None:
+        """The codes [coordinates, answers] with their biases, or None when no κ >= 0 fits the biases."""
+        norms = column_sums(multiplied(codes, codes))
+        norms, bias = (add(part, scaled(part[:1], -1)) for part in (norms, bias))
+        curvature = None
+        if norms.any():
+            other = absolute(norms).argmax()
+            curvature = Fraction(-2 * whole(bias[other]), whole(norms[other]))
+            predicted = scaled(norms, -curvature.numerator)
+            if curvature < 0 or add(scaled(bias, 2 * curvature.denominator), scaled(predicted, -1)).any():
+                return None
+        elif bias.any():
+            return None
+        varying = np.flatnonzero(codes.min(axis=1) != codes.max(axis=1))
+        return cls({i: np.unique(codes[i]) for i in varying.tolist()}, curvature)
 
-    def largest_logit(self, outputs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """An upper bound of the logits of the group, shape [batch]."""
-        return np.asarray(self.fixed @ outputs + self.sizes @ np.abs(outputs) + self.bias)
+    def margin(self, outputs: Integers, own: Integers, noise: Fraction) -> Fraction | None:
+        """The bound for outputs and right codes, both [coordinates, batch]; None where no κ was found."""
+        found = [part for i, values in self.values.items() for part in _neighbours(values, own[i], outputs[i])]
+        right, other, output = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        # f_i(u) - f_i(v) = gain + κ·slope/2.
+        apart = add(right, scaled(other, -1))
+        gain, slope = multiplied(apart, output), scaled(multiplied(apart, add(right, other)), -1)
+        curvature = self.curvature if self.curvature is not None else _best_curvature(gain, slope)
+        if curvature is None:
+            return None
+        doubled = add(scaled(gain, 2 * curvature.denominator), scaled(slope, curvature.numerator))
+        return Fraction(whole(doubled.min()), 2 * curvature.denominator) - noise * largest(apart)
+
+
+def _neighbours(values: Integers, own: Integers, outputs: Integers) -> Iterator[tuple[Integers, Integers, Integers]]:
+    """The values u of one coordinate that occur, their neighbours v above and below, and the output that is worst for u
+    against v; shapes [values], [batch], [batch].
+    """
+    present, least, most = _ends(values, own, outputs)
+    for step, edge, outermost in ((1, most, len(values) - 1), (-1, least, 0)):
+        inside = present != outermost
+        yield values[present[inside]], values[present[inside] + step], edge[inside]
+
+
+def _ends(values: Integers, own: Integers, outputs: Integers) -> tuple[NDArray[np.intp], Integers, Integers]:
+    """Which of the sorted values occur in `own`, and the least and largest output of each of these."""
+    if len(values) <= FEW_VALUES:
+        places = [np.flatnonzero(own == value) for value in values]
+        occurring = [number for number, here in enumerate(places) if len(here)]
+        least = [places[number][outputs[places[number]].argmin()] for number in occurring]
+        most = [places[number][outputs[places[number]].argmax()] for number in occurring]
+        return np.array(occurring), outputs[least], outputs[most]
+    rank = np.searchsorted(values, own)
+    order = rank.argsort(kind="stable")
+    present, starts = np.unique(rank[order], return_index=True)
+    ordered = outputs[order]
+    return present, np.minimum.reduceat(ordered, starts), np.maximum.reduceat(ordered, starts)
+
+
+def _best_curvature(gain: Integers, slope: Integers) -> Fraction | None:
+    """The κ >= 0 at which the least of the lines gain + κ·slope/2 is largest; None for more than MOST_SLOPES slopes.
+
+    From line to line along their minimum, which is concave: at κ = 0 the least line; while it rises, the first line of
+    smaller slope that crosses it.
+    """
+    slopes = np.unique(slope)
+    if len(slopes) > MOST_SLOPES:
+        return None
+    lines = [(Fraction(whole(gain[slope == s].min())), Fraction(whole(s), 2)) for s in slopes]
+    at = Fraction(0)
+    height, rise = min(lines)
+    while rise > 0:
+        crossings = [((g - height) / (rise - r), r, g) for g, r in lines if r < rise]
+        if not crossings:
+            return max(at, (1 - height) / rise)  # Every line rises: this one is the lowest from here on.
+        at, rise, height = min(crossings)
+    return at
 
 
 @dataclass(frozen=True)
+class Partition:
+    """The answers in groups: `group` [answers] has the number of each answer's, `members` the codes of each group of
+    several. `highest` has the largest code and bias of each group, `lowest` the least code (None: every group has one
+    answer).
+    """
+
+    group: NDArray[np.int64]
+    members: dict[int, Codes | None]
+    highest: Product
+    lowest: Product | None
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return self.highest.outputs
+
+    def largest_logit(self, outputs: Integers) -> Integers:
+        """An upper bound of the logits of each group, shape [groups, batch]."""
+        if self.lowest is None:
+            return self.highest(outputs)
+        return add(self.highest(np.maximum(outputs, 0)), self.lowest(np.minimum(outputs, 0)))
+
+
 class Readout:
     """The read-out restricted to the coordinates that the output can occupy: codes u [coordinates, answers], bias
-    [answers].
+    [answers], for `queries` outputs in all. Refused when two answers have the same code there.
     """
 
-    codes: Integers
-    bias: NDArray[np.int64]
+    def __init__(self, codes: Integers, bias: Integers, queries: int) -> None:
+        self.codes, self.bias, self.queries = codes, bias, queries
+        self.logits = Product(codes, bias)
+        if len(np.unique(column_numbers(codes))) < codes.shape[1]:
+            raise Refused("two answers have the same code in the coordinates that the output occupies")
 
-    def margin(self, outputs: NDArray[np.int64], answers: NDArray[np.int64], noise: Fraction) -> Fraction:
-        """The bound of the margin over a batch: outputs [coordinates, batch], answers [batch]; the better of both
-        arguments.
+    def margin(self, outputs: Integers, answers: NDArray[np.int64], noise: Fraction) -> Fraction:
+        """The bound of the margin over a batch: outputs [coordinates, batch], answers [batch].
 
-        `noise` bounds the error of each coordinate of the outputs. Raises Refused when neither argument applies, or
-        the numbers do not fit 64 bits.
+        `noise` bounds the error of each coordinate of the outputs. The first partition that proves a positive margin
+        decides, else the finest one. Raises Refused when none applies.
         """
-        if self.largest_code @ magnitude(outputs) + self.largest_bias >= LARGEST:
-            raise Refused("the logits are too large to be certified in 64-bit integers")
         bounds = []
-        if self.groups is not None:
-            bounds.append(self._by_signs(self.groups, outputs, answers, noise))
-        if (not bounds or bounds[0] <= 0) and self.distance is not None:
-            bounds.append(self._by_distance(*self.distance, outputs, answers, noise))
+        for partition in self._partitions():
+            bound = self._by_partition(partition, outputs, answers, noise)
+            if bound is not None:
+                bounds.append(bound)
+                if bound > 0:
+                    break
         if not bounds:
-            raise Refused("the read-out is neither one of signs nor one of distances")
-        return max(bounds)
+            raise Refused("the read-out is not one of coordinates, and there are too many logits to compute each")
+        return bounds[-1]
+
+    def _partitions(self) -> Iterator[Partition]:
+        """From coarse to fine, as far as the logits of the groups are few enough."""
+        yield self._in_one_group
+        patterns, answers = 1 + whole(self._pattern.max()), len(self.bias)
+        if 1 < patterns < answers and patterns * self.queries <= MOST_LOGITS:
+            yield self._by_pattern
+        if answers * self.queries <= MOST_LOGITS:
+            yield self._one_by_one
 
     @cached_property
-    def largest_code(self) -> NDArray[np.float64]:
-        """The largest absolute value in each coordinate, shape [coordinates]."""
-        return magnitude(self.codes)
+    def _pattern(self) -> NDArray[np.int64]:
+        """Group numbers by zeros and bias."""
+        zeros = converted(self.codes == 0, self.bias.dtype)
+        keys = column_numbers(np.concatenate([zeros, self.bias[None]]))
+        return np.asarray(np.unique(keys, return_inverse=True)[1])
 
     @cached_property
-    def largest_bias(self) -> float:
-        """The largest absolute value of a bias."""
-        return float(np.abs(self.bias).max())
+    def _in_one_group(self) -> Partition:
+        return self._parted(np.zeros(len(self.bias), np.int64))
 
     @cached_property
-    def distinct(self) -> bool:
-        """True iff no two answers have the same code."""
-        return bool(len(np.unique(_column_keys(self.codes))) == self.codes.shape[1])
+    def _by_pattern(self) -> Partition:
+        return self._parted(self._pattern)
 
     @cached_property
-    def groups(self) -> list[Group] | None:
-        """The answers in groups of equal zeros and bias, or None when there are many groups or the codes are not
-        signs.
-        """
-        zeros = self.codes == 0
-        if not zeros.any() and (self.bias == self.bias[0]).all():
-            inverse = np.zeros(len(self.bias), np.int64)
-        else:
-            _, inverse = np.unique(_column_keys(np.concatenate([zeros, self.bias[None]])), return_inverse=True)
-        if inverse.max() >= MOST_GROUPS:
-            return None
-        groups = []
-        for number in range(inverse.max() + 1):
-            answers = np.flatnonzero(inverse == number)
-            codes = self.codes[:, answers]
-            low, high = codes.min(axis=1).astype(np.int64), codes.max(axis=1).astype(np.int64)
-            varies = low != high
-            ends = (codes[varies] == low[varies, None]) | (codes[varies] == high[varies, None])
-            if (low[varies] != -high[varies]).any() or not ends.all():
-                return None
-            groups.append(
-                Group(answers, np.where(varies, high, 0), np.where(varies, 0, low), int(self.bias[answers[0]]))
-            )
-        return groups
+    def _one_by_one(self) -> Partition:
+        return Partition(np.arange(len(self.bias)), {}, self.logits, None)
 
-    @cached_property
-    def distance(self) -> tuple[Fraction, int] | None:
-        """(μ, γ) of the distance argument, or None when the bias is not const - (μ/2)|u|², or these do not fit 64
-        bits.
-        """
-        if (self.largest_code**2).sum() >= LARGEST:
-            return None
-        codes = self.codes.astype(np.int64)
-        norms = (codes * codes).sum(axis=0)
-        other = int(np.abs(norms - norms[0]).argmax())
-        if norms[other] == norms[0]:
-            return None
-        half = -Fraction(int(self.bias[other] - self.bias[0]), int(norms[other] - norms[0]))
-        if max(half.denominator * float(np.ptp(self.bias)), abs(half.numerator) * float(np.ptp(norms))) >= LARGEST:
-            return None
-        if half <= 0 or ((self.bias - self.bias[0]) * half.denominator != -half.numerator * (norms - norms[0])).any():
-            return None
-        return 2 * half, int(np.gcd.reduce((codes - codes[:, :1]).ravel()))
+    def _parted(self, group: NDArray[np.int64]) -> Partition:
+        order = group.argsort(kind="stable")
+        starts = np.unique(group[order], return_index=True)[1]
+        members: dict[int, Codes | None] = {}
+        low, high, most = [], [], []
+        for number, answers in enumerate(np.split(order, starts[1:])):
+            codes = self.codes[:, answers] if len(starts) > 1 else self.codes
+            if len(answers) > 1:
+                members[number] = Codes.of(codes, self.bias[answers])
+            low.append(codes.min(axis=1))
+            high.append(codes.max(axis=1))
+            most.append(answers[self.bias[answers].argmax()])
+        highest = Product(np.stack(high, axis=1), self.bias[most])
+        return Partition(group, members, highest, Product(np.stack(low, axis=1)))
 
-    def _by_signs(
-        self, groups: list[Group], outputs: NDArray[np.int64], answers: NDArray[np.int64], noise: Fraction
-    ) -> Fraction:
-        bounds = []
-        for own in groups:
-            member = np.isin(answers, own.answers) if len(groups) > 1 else slice(None)
-            part, chosen = outputs[:, member], answers[member]
-            if len(chosen) and len(own.answers) > 1:
-                aligned = self.codes.take(chosen, axis=1)[own.varying] * part[own.varying]
-                bounds.append(2 * (Fraction(int(aligned.min())) - int(own.sizes.max()) * noise))
-            if len(chosen) and len(groups) > 1:
-                logit = (self.codes.take(chosen, axis=1) * part).sum(axis=0) + self.bias[chosen]
-                rival = np.max([group.largest_logit(part) for group in groups if group is not own], axis=0)
-                logit_noise = noise * int(np.abs(self.codes.astype(np.int64)).max(axis=1).sum())
-                bounds.append(Fraction(int((logit - rival).min())) - 2 * logit_noise)
+    def _by_partition(
+        self, partition: Partition, outputs: Integers, answers: NDArray[np.int64], noise: Fraction
+    ) -> Fraction | None:
+        """The bound of one partition, or None where it proves nothing."""
+        bounds: list[Fraction] = []
+        own = partition.group[answers]
+        for number in np.unique(own).tolist() if partition.members else []:
+            if number in partition.members:
+                codes, here = partition.members[number], slice(None) if partition.groups == 1 else own == number
+                right = self.codes.take(answers[here], axis=1)
+                bound = codes.margin(outputs[:, here], right, noise) if codes is not None else None
+                if bound is None or bound <= 0:
+                    return bound
+                bounds.append(bound)
+        if partition.groups > 1:
+            bounds.append(self._to_other_groups(partition, outputs, answers, noise))
         return min(bounds)
 
-    def _by_distance(
-        self, scale: Fraction, unit: int, outputs: NDArray[np.int64], answers: NDArray[np.int64], noise: Fraction
+    def _to_other_groups(
+        self, partition: Partition, outputs: Integers, answers: NDArray[np.int64], noise: Fraction
     ) -> Fraction:
-        if scale.denominator * magnitude(outputs).max() + scale.numerator * self.largest_code.max() >= LARGEST:
-            raise Refused("the outputs are too large to be certified in 64-bit integers")
-        error = np.abs(outputs * scale.denominator - self.codes.take(answers, axis=1) * np.int64(scale.numerator)).max(
-            initial=0
-        )
-        return unit * (scale * unit / 2 - Fraction(int(error), scale.denominator) - noise)
-
-
-def _column_keys(matrix: Integers) -> NDArray[Any]:
-    """One comparable key for each column of an integer matrix [rows, columns]: equal iff the columns are."""
-    low, high = matrix.min(axis=1, initial=0).astype(np.int64), matrix.max(axis=1, initial=0).astype(np.int64)
-    if np.log2(high - low + 1.0).sum() < 62:
-        keys = np.zeros(matrix.shape[1], np.int64)
-        for row, least, most in zip(matrix, low, high, strict=True):
-            keys = keys * (most - least + 1) + (row - least)
-        return keys
-    rows = np.ascontiguousarray(matrix.T)
-    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+        """The least of: a right logit less the largest of the other groups."""
+        kind = self.logits.kind(outputs)
+        require_affordable(kind, self.logits.multiplications * self.queries, "the read-out")
+        size = max(1, CHUNK // partition.groups)
+        margins = []
+        for start in range(0, len(answers), size):
+            part, right = outputs[:, start : start + size], answers[start : start + size]
+            logit = add(column_sums(multiplied(self.codes.take(right, axis=1), part)), self.bias[right])
+            rivals, logit = alike(partition.largest_logit(part), logit)
+            columns = np.arange(len(right))
+            rivals[partition.group[right], columns] = logit
+            margins.append(whole(margins_of(rivals, partition.group[right]).min()))
+        spread = whole(column_sums(absolute(self.codes).max(axis=1)[:, None])[0])
+        return Fraction(min(margins)) - 2 * noise * spread

@@ -1,276 +1,316 @@
-"""Certificate, part 2: gates and outputs of a single-block model, step by step and word by word (see `certificate`)."""
+"""Certificate, part 2: gates and outputs of a single-block model, step by step and word by word (see `certificate`).
+
+Every value is an array of integers over one common denominator, as in `exact`, and computed by its products, which
+choose a type that holds it; float weights are the fractions that they are.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
-from constructions.certify_attention import Refused, certify_reading
+from constructions.certify_attention import Embedding, Reading, Refused, certify_reading, require_affordable
 from constructions.certify_readout import Readout
-from constructions.exact import Product, magnitude, numerators, transposed
+from constructions.exact import Product
+from constructions.integers import (
+    absolute,
+    add,
+    alike,
+    common_divisor,
+    divided,
+    largest,
+    numerators,
+    rounded_up,
+    scaled,
+)
 from theory import FactSystem, Task, Transformer, all_words
 
-Row = NDArray[np.int64]
-# An integer matrix in SciPy's CSR form.
-Sparse = Any
+Integers = NDArray[Any]
 
 CHUNK = 2**19
-TOO_LARGE = "the weights are too large to be certified in 64-bit integers"
+# In place of the number of a head: the residual stream.
+STREAM = -1
 
 
 def certify_single_block(transformer: Transformer, system: FactSystem, task: Task) -> Fraction:
     """The margin that can be proved for all queries (if it is not positive, of some); Refused when none can."""
-    reading = certify_reading(transformer, task)
-    weights = Weights(transformer, reading.leak, task.positions)
+    embedding = Embedding.of(transformer)
+    reading = certify_reading(transformer, transformer.blocks[0], embedding, task)
+    weights = Weights(transformer, embedding, reading.leak)
     margins: list[Fraction] = []
     seen = set()
     for step in range(task.steps):
-        inputs = _step_inputs(weights, task, step, reading.source[step])
-        if inputs.key() in seen:
+        reads = _reads(weights, task, step, reading)
+        if reads.key in seen:
             continue
-        seen.add(inputs.key())
+        seen.add(reads.key)
+        inputs = _step_inputs(weights, reads)
         gates = _gates(weights, inputs)
-        for word, answers in _words_and_answers(system, task, inputs.hops):
+        for word, answers in words_and_answers(system, task, len(inputs.relations)):
             margins.append(_margin_on_word(weights, inputs, gates, word, answers))
             if margins[-1] <= 0:
                 return margins[-1]
     return min(margins)
 
 
-def _words_and_answers(system: FactSystem, task: Task, hops: int) -> Iterator[tuple[tuple[int, ...], Row]]:
-    """Each word of a step with the outputs expected for all entities, shape [N]."""
+def words_and_answers(system: FactSystem, task: Task, hops: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
+    """Each word of so many hops with the outputs expected for all entities, shape [N]."""
     for word in all_words(system.relations, hops).tolist():
         offset = system.entities * word[0] if task.disjoint_attributes else 0
         yield tuple(word), system.follow(word) + offset
 
 
 class Weights:
-    """The weights of a single-block model as the certificate uses them, `heads` being the products W_V W_O.
+    """The weights of a single-block model as the certificate uses them.
 
-    `length` is that of the longest prompt. Refused unless all that is computed from them fits 64-bit integers.
+    What a head brings of a row is taken over `head_scale`. `W_out` and `b_out` are restricted to the coordinates that
+    are `read` out.
     """
 
-    def __init__(self, transformer: Transformer, leak: Fraction, length: int) -> None:
+    def __init__(self, transformer: Transformer, embedding: Embedding, leak: Fraction) -> None:
         (block,) = transformer.blocks
-        self.transformer, self.leak = transformer, leak
-        self.subjects = transposed(_integers(transformer.W_E[: transformer.entities]))
-        self.relations = _integers(transformer.W_E[transformer.entities :]).astype(np.int64)
-        self.positions = _integers(transformer.W_pos).astype(np.int64)
-        pairs = [(_sparse(v), _sparse(o)) for v, o in zip(block.W_V, block.W_O, strict=True)]
+        self.transformer, self.embedding, self.leak = transformer, embedding, leak
+        self.has_stream = transformer.residual or not block.heads
+        self._heads = [(Product(v), Product(o)) for v, o in zip(block.W_V, block.W_O, strict=True)]
+        self.head_scale = max((v.scale * o.scale for v, o in self._heads), default=1)
         self.read = np.flatnonzero(transformer.W_U.any(axis=1))
-        self.W_in, self.b_in = _sparse(block.W_in), _integers(block.b_in).astype(np.int64)
-        self.W_out, self.b_out = _sparse(block.W_out[:, self.read]), _integers(block.b_out[self.read]).astype(np.int64)
-        if self._largest_sum(pairs, length) >= 2.0**58:
-            raise Refused(TOO_LARGE)
-        self.heads = [v @ o for v, o in pairs]
-        self.readout = cache(self._readout)
+        self.hidden = Product(block.W_in, block.b_in)
+        (self.W_out, self.b_out), self.output_scale = numerators(block.W_out[:, self.read], block.b_out[self.read])
+        (self.codes, self.biases), self.readout_scale = numerators(transformer.W_U[self.read], transformer.b_U)
+        self.readout, self.matrix = functools.cache(self._readout), functools.cache(self._matrix)
 
-    def _largest_sum(self, heads: list[tuple[Sparse, Sparse]], length: int) -> float:
-        """The largest sum of absolute values on the way from the embeddings of `length` tokens to the MLP's output.
+    def brought(self, head: int, columns: Integers) -> Integers:
+        """What a head (or the stream) makes of rows of the stream, both [d, n]: times W_V W_O and head_scale."""
+        if head == STREAM:
+            return scaled(columns, self.head_scale)
+        value, output = self._heads[head]
+        return scaled(output(value(columns)), self.head_scale // (value.scale * output.scale))
 
-        It bounds every number that the certificate computes there, in whatever order; the 1 added to the embeddings
-        makes it bound the products of matrices too. float64 rounds it by far less than its distance from 2^63.
-        """
-        tokens = np.maximum(magnitude(self.subjects), magnitude(self.relations.T))
-        stream = 1 + tokens + magnitude(self.positions.T)
-        read = length * (stream + sum(stream @ abs(v) @ abs(o) for v, o in heads))
-        hidden = read @ abs(self.W_in) + length * np.abs(self.b_in)
-        output = read[self.read] + hidden @ abs(self.W_out) + length * np.abs(self.b_out)
-        return float(max(part.max(initial=0) for part in (read, hidden, output)))
+    def _matrix(self, head: int) -> Integers:
+        """The same as a matrix [d, d] by which rows are multiplied."""
+        return self.brought(head, np.eye(self.transformer.dimension, dtype=np.int8)).T
 
-    def _readout(self, support: tuple[int, ...], divisor: int) -> Readout:
-        """The read-out on the coordinates that the output can occupy; Refused when two answers have the same code
-        there.
-        """
-        codes = _integers(self.transformer.W_U[self.read[list(support)]])
-        readout = Readout(codes, divisor * _integers(self.transformer.b_U).astype(np.int64))
-        if not readout.distinct:
-            raise Refused("two answers have the same code in the coordinates that the output occupies")
-        return readout
+    def _readout(self, support: tuple[int, ...], denominator: int, queries: int) -> Readout:
+        """The read-out, times denominator·readout_scale, on the coordinates that the output can occupy."""
+        return Readout(self.codes[list(support)], scaled(self.biases, denominator), queries)
 
 
 @dataclass(frozen=True)
-class StepInputs:
-    """divisor·h = e_y·entity + Σ_m e_{r_m}·relation[m] + constant, for the relations r_1 .. r_hops of a step.
-
-    `entity` and `relation[m]` are sparse [d, d]; `constant` has shape [d].
+class Reads:
+    """Which heads read the entity of a step, and which its relations; `constant` [d] is what the positions bring, over
+    `divisor`.
     """
 
-    hops: int
+    entity: tuple[int, ...]
+    relations: tuple[tuple[int, ...], ...]
+    constant: Integers
     divisor: int
-    entity: Sparse
-    relation: tuple[Sparse, ...]
-    constant: Row
 
+    @property
     def key(self) -> tuple[object, ...]:
         """Equal for steps in which the model computes the same thing."""
-        parts = [part.tobytes() for m in (self.entity, *self.relation) for part in (m.indptr, m.indices, m.data)]
-        return (self.hops, self.divisor, self.constant.tobytes(), *parts)
+        return self.entity, self.relations, tuple(self.constant.tolist()), self.divisor
 
 
-def _step_inputs(weights: Weights, task: Task, step: int, sources: Row) -> StepInputs:
+def _reads(weights: Weights, task: Task, step: int, reading: Reading) -> Reads:
     """What attention (and the residual stream) brings to the last position, sorted by where it comes from."""
     transformer, length = weights.transformer, task.hops + step + 1
     start, stop = task.hops_of_step(step)
     uniform = transformer.attention == "uniform"
-    divisor = length if uniform else 1
-    identity = scipy.sparse.eye_array(transformer.dimension, dtype=np.int64, format="csr")
+    entity: list[int] = []
+    relations: list[list[int]] = [[] for _ in range(stop - start)]
     reads = [
-        (position, matrix)
-        for source, matrix in zip(sources, weights.heads, strict=True)
-        for position in (range(length) if uniform else [int(source)])
+        (position, head)
+        for head, source in enumerate(reading.source[step])
+        for position in (range(length) if uniform else [source])
     ]
-    if transformer.residual or not weights.heads:
-        reads.append((length - 1, divisor * identity))
-    entity, relation = 0 * identity, [0 * identity] * (stop - start)
+    # The stream counts as often as a mean over the prompt divides.
+    reads.extend([(length - 1, STREAM)] * (length if uniform else 1) if weights.has_stream else [])
     constant = np.zeros(transformer.dimension, np.int64)
-    for position, matrix in reads:
-        constant += weights.positions[position] @ matrix
+    for position, head in reads:
+        place = weights.embedding.positions[:, position : position + 1]
+        constant = add(constant, weights.brought(head, place)[:, 0])
         if position == (length - 1 if step else 0):
-            entity = entity + matrix
+            entity.append(head)
         elif start < position <= stop:
-            relation[position - start - 1] = relation[position - start - 1] + matrix
-        elif _carries(weights, 1 <= position <= task.hops, matrix):
+            relations[position - start - 1].append(head)
+        elif _carries(weights, 1 <= position <= task.hops, head):
             raise Refused(f"step {step + 1} reads position {position}, which is neither its entity nor its relation")
-    common = int(np.gcd.reduce([divisor, *constant, *(v for m in (entity, *relation) for v in np.unique(m.data))]))
-    whole = [_canonical(matrix, common) for matrix in (entity, *relation)]
-    return StepInputs(stop - start, divisor // common, whole[0], tuple(whole[1:]), constant // common)
+    divisor = (length if uniform else 1) * weights.head_scale * weights.embedding.scale
+    return Reads(tuple(entity), tuple(map(tuple, relations)), constant, divisor)
 
 
-def _carries(weights: Weights, relation: bool, matrix: Sparse) -> bool:
+def _carries(weights: Weights, relation: bool, head: int) -> bool:
     """True unless every relation (or every entity) is mapped to zero."""
-    rows = weights.relations if relation else weights.subjects.T.astype(np.int64)
-    return bool((rows @ matrix).any())
+    columns = weights.embedding.relations if relation else weights.embedding.subjects
+    return bool(weights.brought(head, columns).any())
+
+
+@dataclass(frozen=True)
+class StepInputs:
+    """divisor·h = e_y·entity + Σ_m relations[m][:, r_m] + constant, for the relations r_1, r_2 .. of a step.
+
+    `entity` has shape [d, d], `relations[m]` [d, R], `constant` [d]. All were divided by `common`.
+    """
+
+    entity: Integers
+    relations: list[Integers]
+    constant: Integers
+    divisor: int
+    common: int
+
+    def fixed(self, word: tuple[int, ...]) -> Integers:
+        """What a word brings, over the divisor: shape [d]."""
+        total = self.constant
+        for relation, columns in zip(word, self.relations, strict=True):
+            total = add(total, columns[:, relation])
+        return total
+
+
+def _step_inputs(weights: Weights, reads: Reads) -> StepInputs:
+    dimension, tokens = weights.transformer.dimension, weights.embedding.relations
+    entity = _sum([weights.matrix(head) for head in reads.entity], (dimension, dimension))
+    relations = [_sum([weights.brought(head, tokens) for head in heads], tokens.shape) for heads in reads.relations]
+    common = common_divisor(reads.constant, entity, *relations, start=reads.divisor)
+    return StepInputs(
+        entity=divided(entity, common),
+        relations=[divided(columns, common) for columns in relations],
+        constant=divided(reads.constant, common),
+        divisor=reads.divisor // common,
+        common=common,
+    )
+
+
+def _sum(parts: list[Integers], shape: tuple[int, ...]) -> Integers:
+    return functools.reduce(add, parts) if parts else np.zeros(shape, np.int8)
 
 
 @dataclass(frozen=True)
 class Gates:
-    """The entity's part of the pre-activations: e_y·`matrix` (sparse [d, m]), within [`low`, `high`] over all y.
+    """The entity's part of the pre-activations: e_y·matrix^T (`matrix` [m, d]), within [`low`, `high`] over all y.
 
-    `spread` [d] and `moved` [m] bound what a leak of 1 would move in h and in the pre-activations.
+    A leak of 1 would move h by at most `spread` [d] and the pre-activations by at most `moved` [m], the leak that there
+    is by at most `shift` [m].
     """
 
-    matrix: Sparse
-    low: Row
-    high: Row
-    spread: Row
-    moved: Row
+    matrix: Integers
+    low: Integers
+    high: Integers
+    spread: Integers
+    moved: Integers
+    shift: Integers
 
 
 def _gates(weights: Weights, inputs: StepInputs) -> Gates:
-    matrix = inputs.entity @ weights.W_in
-    low, high = _range(weights.subjects, matrix)
-    spread = np.zeros(weights.transformer.dimension, np.int64)
-    for head in weights.heads if weights.leak else []:
-        ends = [_range(rows, head) for rows in (weights.subjects, weights.relations.T)]
-        places = weights.positions @ head
-        top = np.maximum(ends[0][1], ends[1][1]) + places.max(axis=0)
-        spread += top - np.minimum(ends[0][0], ends[1][0]) - places.min(axis=0)
-    return Gates(matrix, low, high, spread, spread @ abs(weights.W_in))
+    W_in = weights.hidden.weights
+    matrix = Product(W_in)(inputs.entity.T)
+    low, high = _range(weights.embedding.subjects, matrix.T)
+    if not weights.leak:
+        nothing = np.zeros(len(matrix), np.int8)
+        return Gates(matrix, low, high, np.zeros(len(W_in), np.int8), nothing, nothing)
+    heads = range(weights.transformer.blocks[0].heads)
+    spread = rounded_up(_sum([_spread(weights, head) for head in heads], (len(W_in),)), Fraction(1, inputs.common))
+    moved = Product(absolute(W_in))(spread[:, None])[:, 0]
+    return Gates(matrix, low, high, spread, moved, rounded_up(moved, weights.leak))
 
 
-def _range(columns: NDArray[Any], matrix: Sparse) -> tuple[Row, Row]:
+def _spread(weights: Weights, head: int) -> Integers:
+    """The largest difference, in each coordinate, of what a head can read at two positions; shape [d]."""
+    embedding, matrix = weights.embedding, weights.matrix(head)
+    tokens = [_range(columns, matrix) for columns in (embedding.subjects, embedding.relations)]
+    low, high = np.min(alike(*(t[0] for t in tokens)), axis=0), np.max(alike(*(t[1] for t in tokens)), axis=0)
+    places = weights.brought(head, embedding.positions)
+    return add(add(high, places.max(axis=1)), scaled(add(low, places.min(axis=1)), -1))
+
+
+def _range(columns: Integers, matrix: Integers) -> tuple[Integers, Integers]:
     """The least and largest entry of each column of rows·matrix, for `columns` = rows^T [d, n]; shapes [outputs]."""
-    product = Product(matrix.toarray())
-    low, high = np.full((2, matrix.shape[1]), 0, np.int64)
+    product = Product(matrix)
+    require_affordable(product.kind(columns), product.multiplications * columns.shape[1], "the range of the gates")
     size = max(1, CHUNK // max(matrix.shape))
+    lows, highs = [], []
     for start in range(0, columns.shape[1], size):
         values = product(columns[:, start : start + size])
-        least, most = values.min(axis=1).astype(np.int64), values.max(axis=1).astype(np.int64)
-        low, high = (least, most) if start == 0 else (np.minimum(low, least), np.maximum(high, most))
-    return low, high
+        lows.append(values.min(axis=1))
+        highs.append(values.max(axis=1))
+    return np.min(alike(*lows), axis=0), np.max(alike(*highs), axis=0)
 
 
 @dataclass(frozen=True)
 class WordOutput:
-    """divisor·output = e_y·linear + constant + ReLU(e_y·mixed_in + mixed_bias)·mixed_out, on the coordinates `support`.
+    """divisor·output = e_y·linear + ReLU(e_y·mixed)·mixed_out, biases included, on the coordinates `support`; the
+    divisor is a step's times those of the MLP.
 
     `noise` bounds the error of each coordinate that the leak causes.
     """
 
     support: tuple[int, ...]
     linear: Product
-    constant: Row
     mixed: Product
     mixed_out: Product
     noise: Fraction
 
-    def __call__(self, subjects: NDArray[Any]) -> Row:
+    def __call__(self, subjects: Integers) -> Integers:
         """The outputs [support, batch] of subject columns [d, batch]."""
-        outputs = self.linear(subjects).astype(np.int64) + self.constant[:, None]
-        if self.mixed.outputs:
-            outputs += self.mixed_out(np.maximum(self.mixed(subjects), 0)).astype(np.int64)
-        return np.asarray(outputs)
+        outputs = self.linear(subjects)
+        return add(outputs, self.mixed_out(np.maximum(self.mixed(subjects), 0))) if self.mixed.outputs else outputs
+
+    def require_affordable(self, subjects: Integers, words: int) -> None:
+        """Refused when the outputs for all subjects and words would take too long in Python's integers."""
+        for product in (self.linear, self.mixed):
+            work = product.multiplications * subjects.shape[1] * words
+            require_affordable(product.kind(subjects), work, "the MLP's output")
 
 
 def _output_on_word(weights: Weights, inputs: StepInputs, gates: Gates, word: tuple[int, ...]) -> WordOutput:
     """Which units are closed, open and mixed on the word, and what the output is then."""
-    fixed = inputs.constant.copy()
-    for relation, matrix in zip(word, inputs.relation, strict=True):
-        fixed += weights.relations[relation] @ matrix
-    offset = fixed @ weights.W_in + inputs.divisor * weights.b_in
+    fixed, hidden_divisor = inputs.fixed(word), inputs.divisor * weights.hidden.scale
+    offset = weights.hidden(fixed[:, None], inputs.divisor)[:, 0]
     # Integers h <= -x iff h <= -ceil(x): a closed unit stays closed under the leak.
-    moved = np.array([-(-weights.leak.numerator * int(v) // weights.leak.denominator) for v in gates.moved], np.int64)
-    closed = gates.high + offset <= -moved
-    opened = ~closed & (gates.low + offset >= 0)
+    closed = add(add(gates.high, offset), gates.shift) <= 0
+    opened = ~closed & (add(gates.low, offset) >= 0)
     unit, mixed = np.flatnonzero(opened), np.flatnonzero(~closed & ~opened)
-    linear = gates.matrix[:, unit] @ weights.W_out[unit]
-    constant = offset[unit] @ weights.W_out[unit] + inputs.divisor * weights.b_out
-    passed_on = gates.moved[~closed] @ abs(weights.W_out[np.flatnonzero(~closed)])
+    written = Product(weights.W_out[unit])
+    linear = written(gates.matrix[unit])
+    constant = add(written(offset[unit][:, None])[:, 0], scaled(weights.b_out, hidden_divisor))
+    passed_on = np.zeros(len(constant), np.int8)
+    if weights.leak:
+        passed_on = Product(absolute(weights.W_out[~closed]))(gates.moved[~closed][:, None])[:, 0]
     if weights.transformer.residual:
-        linear = linear + inputs.entity[:, weights.read]
-        constant = constant + fixed[weights.read]
-        passed_on = passed_on + gates.spread[weights.read]
-    occupied = (abs(linear).sum(axis=0) > 0) | (constant != 0) | (passed_on > 0)
-    occupied |= abs(weights.W_out[mixed]).sum(axis=0) > 0
+        factor = weights.hidden.scale * weights.output_scale
+        linear = add(linear, scaled(inputs.entity.T[weights.read], factor))
+        constant = add(constant, scaled(fixed[weights.read], factor))
+        passed_on = add(passed_on, scaled(gates.spread[weights.read], factor))
+    mixed_out = weights.W_out[mixed]
+    occupied = linear.any(axis=1) | (constant != 0) | (passed_on > 0) | mixed_out.any(axis=0)
     support = np.flatnonzero(occupied)
     return WordOutput(
         support=tuple(support.tolist()),
-        linear=Product(linear[:, support].toarray()),
-        constant=constant[support],
-        mixed=Product(gates.matrix[:, mixed].toarray(), offset[mixed]),
-        mixed_out=Product(weights.W_out[mixed][:, support].toarray()),
-        noise=weights.leak * int(passed_on.max(initial=0)),
+        linear=Product(linear[support].T, constant[support]),
+        mixed=Product(gates.matrix[mixed].T, offset[mixed]),
+        mixed_out=Product(mixed_out[:, support]),
+        noise=weights.leak * largest(passed_on),
     )
 
 
 def _margin_on_word(
-    weights: Weights, inputs: StepInputs, gates: Gates, word: tuple[int, ...], answers: Row
+    weights: Weights, inputs: StepInputs, gates: Gates, word: tuple[int, ...], answers: NDArray[np.int64]
 ) -> Fraction:
     """The margin that can be proved for one word of a step and all entities."""
-    output = _output_on_word(weights, inputs, gates, word)
-    readout = weights.readout(output.support, inputs.divisor)
+    output, subjects = _output_on_word(weights, inputs, gates, word), weights.embedding.subjects
+    words = weights.transformer.relations ** len(word)
+    output.require_affordable(subjects, words)
+    divisor = inputs.divisor * weights.hidden.scale * weights.output_scale
+    readout = weights.readout(output.support, divisor, len(answers) * words)
     size = max(1, CHUNK // max(output.mixed.outputs, len(output.support), 1))
     margins = []
     for start in range(0, len(answers), size):
         batch = slice(start, start + size)
-        margins.append(readout.margin(output(weights.subjects[:, batch]), answers[batch], output.noise))
-    return min(margins) / inputs.divisor
-
-
-def _integers(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that is known to hold integers, in an integer type that int64 includes; Refused from 2^48 on."""
-    (whole,), _ = numerators(array)
-    if whole.size and max(int(whole.max()), -int(whole.min())) >= 2**48:
-        raise Refused(TOO_LARGE)
-    return whole.astype(np.int64) if whole.dtype in (object, np.uint64) else whole
-
-
-def _sparse(array: NDArray[Any]) -> Sparse:
-    return scipy.sparse.csr_array(_integers(array).astype(np.int64))
-
-
-def _canonical(matrix: Sparse, divisor: int) -> Sparse:
-    """matrix / divisor, which is whole, without stored zeros and with sorted indices."""
-    result = scipy.sparse.csr_array(matrix, copy=True)
-    result.data //= divisor
-    result.eliminate_zeros()
-    result.sort_indices()
-    return result
+        margins.append(readout.margin(output(subjects[:, batch]), answers[batch], output.noise))
+    return min(margins) / (divisor * weights.readout_scale)

@@ -229,12 +229,11 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
         rows.append(_judged(row, found.status, "" if found.status == "holds" else detail))
     elif listed:
         rows.append(_with_verdict(row, check_every_query(transformer, system, task, rational=rational)))
-    if not rational:
-        certificate = certify(transformer, system, task)
-        if certificate.accepted or not listed:
-            row = replace(row, rung="certificate", queries=certificate.queries, margin=certificate.margin)
-            row = replace(row, counterexample=None, coverage=f"all {_count(certificate.queries)} queries")
-            rows.append(_judged(row, "holds" if certificate.accepted else "undecided", certificate.reason))
+    certificate = certify(transformer, system, task)
+    if certificate.accepted or not listed:
+        row = replace(row, rung="certificate", queries=certificate.queries, margin=certificate.margin)
+        row = replace(row, counterexample=None, coverage=f"all {_count(certificate.queries)} queries")
+        rows.append(_judged(row, "holds" if certificate.accepted else "undecided", certificate.reason))
     return rows
 
 

@@ -14,7 +14,8 @@ holds exactly, so the result is exact. The bound is checked on the data of each 
 columns of the weights are left out, and matrices with few non-zeros are multiplied as sparse ones; neither changes a
 result.
 
-Values are arrays [features, batch], one column a query, so that a row of weights acts on contiguous memory.
+Values are arrays [features, batch], one column a query, so that a row of weights acts on contiguous memory. All
+arithmetic outside the products is that of `integers`, which changes no value.
 """
 
 from __future__ import annotations
@@ -27,6 +28,23 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from constructions.integers import (
+    add,
+    alike,
+    column_sums,
+    common_divisor,
+    converted,
+    divided,
+    largest,
+    magnitude,
+    multiplied,
+    numerators,
+    rounded,
+    scaled,
+    transposed,
+    type_for,
+    whole,
+)
 from theory import Block, InputError, Transformer
 
 Array = NDArray[Any]
@@ -40,118 +58,11 @@ def require_integers(transformer: Transformer) -> None:
         if array.dtype.kind == "f":
             fractional = np.argwhere(array != np.rint(array))
             if len(fractional):
-                place = [int(i) for i in fractional[0]]
+                place = fractional[0].tolist()
                 raise InputError(
                     f"{name}{place} is {array[tuple(place)]}, a fraction; integer weights are expected "
                     "(floats are taken as the fractions that they are only when asked to)"
                 )
-
-
-def numerators(*arrays: Array) -> tuple[list[Array], int]:
-    """Integer arrays and the least power of two by which they must be divided to give the given arrays, exactly.
-
-    Raises InputError for floats that float64 does not hold (extended precision).
-    """
-    bits = max((_fraction_bits(array) for array in arrays if array.dtype.kind == "f"), default=0)
-    return [_integers(array, bits) for array in arrays], 2**bits
-
-
-def _fraction_bits(array: Array) -> int:
-    """The least number of bits after the binary point in which every entry of a float array can be written."""
-    wide = array.astype(np.float64)
-    if (wide != array).any():
-        raise InputError(f"weights hold {array.dtype} values that are no float64; exact runs take float64 or less")
-    mantissa, exponent = np.frexp(wide[wide != 0])
-    whole = (mantissa * 2.0**53).astype(np.int64)
-    trailing_zeros = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    return max(0, int((53 - exponent - trailing_zeros).max(initial=0)))
-
-
-def _integers(array: Array, bits: int) -> Array:
-    """array·2^bits, which is known to be integer, in an integer type that holds it."""
-    if array.dtype.kind != "f":
-        return array if bits == 0 else array.astype(object) * 2**bits
-    wide = array.astype(np.float64)
-    if np.frexp(wide)[1].max(initial=0) + bits <= 62:
-        return np.ldexp(wide, bits).astype(np.int64)
-    ratios = [value.as_integer_ratio() for value in wide.ravel().tolist()]
-    return np.array([(n << bits) // m for n, m in ratios], dtype=object).reshape(wide.shape)
-
-
-def rounded(values: Array) -> NDArray[np.float64]:
-    """Integers in float64 for the arithmetic of bounds; ±2^500 stands for anything larger, and leaves room for sums."""
-    huge = 2**500
-    return (np.clip(values, -huge, huge) if values.dtype == object else values).astype(np.float64)
-
-
-def magnitude(values: Array) -> NDArray[np.float64]:
-    """max |X_i| over the batch for each feature i, rounded; shape [features]."""
-    if values.size == 0:
-        return np.zeros(len(values))
-    return np.asarray(np.maximum(rounded(values.max(axis=1)), -rounded(values.min(axis=1))))
-
-
-def transposed(matrix: Array) -> Array:
-    """The transpose in contiguous memory, made in pieces that fit the cache."""
-    result = np.empty(matrix.shape[::-1], matrix.dtype)
-    step = max(1, 2**19 // max(1, matrix.shape[1]))
-    for start in range(0, len(matrix), step):
-        result[:, start : start + step] = matrix[start : start + step].T
-    return result
-
-
-def type_for(bound: Any) -> Any:
-    """The fastest type in which integer sums whose absolute terms add up to `bound` are exact."""
-    # The bound may itself be a float64 sum: halving the limits absorbs its rounding.
-    if bound < 2**23:
-        return np.float32
-    if bound < 2**52:
-        return np.float64
-    return np.int64 if bound < 2**62 else object
-
-
-# The largest magnitude up to which a type holds every integer.
-_HOLDS = {"float16": 2**11, "float32": 2**24, "float64": 2**53}
-
-
-def converted(values: Array, kind: Any) -> Array:
-    """The same integers in another type, `object` being Python's integers: the one way from type to type in the core.
-
-    Raises OverflowError when the type does not hold one of them (or when a float is none, but a fraction, an infinity
-    or NaN): a cast never changes a value in silence.
-    """
-    wanted = np.dtype(kind)
-    if values.dtype == wanted and wanted.kind != "O":
-        return values
-    if "O" in (values.dtype.kind, wanted.kind):
-        values = _plain(values)
-    if wanted.kind == "O" or values.size == 0:
-        return values.astype(wanted)
-    low, high = values.min(), values.max()
-    least, most = _limits(wanted)
-    if values.dtype.kind == "f" and not (np.isfinite([low, high]).all() and (values == np.rint(values)).all()):
-        raise OverflowError(f"values that are no integers were to become {wanted}")
-    if int(low) < least or int(high) > most:
-        raise OverflowError(f"integers from {int(low)} to {int(high)} do not fit {wanted}")
-    return values.astype(wanted)
-
-
-def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
-    """The range in which a type holds every integer."""
-    if kind.kind == "f":
-        return -_HOLDS[kind.name], _HOLDS[kind.name]
-    info = np.iinfo(kind)
-    return int(info.min), int(info.max)
-
-
-def _plain(values: Array) -> Array:
-    """An array of Python's integers; OverflowError when an entry is none."""
-    result = np.empty(values.shape, object)
-    for place, value in enumerate(values.ravel().tolist()):
-        if value != value // 1:
-            raise OverflowError(f"{value} was to become an integer")
-        result.flat[place] = int(value)
-    return result
 
 
 class Product:
@@ -166,7 +77,8 @@ class Product:
             self.bias = None
         else:
             (self.weights, self.bias), self.scale = numerators(weights, bias)
-        self.inputs, self.outputs = int(weights.shape[0]), int(weights.shape[1])
+        self.inputs: int = weights.shape[0]
+        self.outputs: int = weights.shape[1]
         self._rows = np.flatnonzero(self.weights.any(axis=1))
         self._columns = np.flatnonzero(self.weights.any(axis=0))
         compact = self.weights if self._is_full() else self.weights[np.ix_(self._rows, self._columns)]
@@ -181,44 +93,50 @@ class Product:
 
     def _matrix(self, kind: Any) -> Any:
         if kind not in self._typed:
-            dense = self._compact.astype(kind)
+            dense = converted(self._compact, kind)
             self._typed[kind] = scipy.sparse.csr_array(dense) if self._sparse and kind is not object else dense
         return self._typed[kind]
+
+    @property
+    def multiplications(self) -> int:
+        """How many products of two numbers a column takes."""
+        return whole(np.count_nonzero(self._compact))
+
+    def kind(self, values: Array, denominator: int = 1) -> Any:
+        """The type that the numerators for these values will have."""
+        return self._kind(values if len(self._rows) == self.inputs else values[self._rows], denominator)
+
+    def _kind(self, used: Array, denominator: int) -> Any:
+        # Factors count as 1 at least, here and below, for the type must hold the other factor too.
+        bound = (self._absolute @ np.maximum(magnitude(used), 1)).max() if self._compact.size else 0.0
+        if self.bias is not None and self.outputs:
+            bound = bound + rounded(np.array([denominator * max(1, largest(self.bias))], object))[0]
+        return type_for(bound)
 
     def __call__(self, values: Array, denominator: int = 1) -> Array:
         """The numerators [outputs, batch] over denominator·scale, for numerators `values` [inputs, batch] over
         denominator.
         """
         used = values if len(self._rows) == self.inputs else values[self._rows]
-        # Factors count as 1 at least, here and below, for the type must hold the other factor too.
-        bound = (self._absolute @ np.maximum(magnitude(used), 1)).max() if used.size and self._compact.size else 0
-        if self.bias is not None and self.outputs:
-            largest = denominator * max(int(self.bias.max()), -int(self.bias.min()))
-            bound += rounded(np.array([largest], dtype=object))[0]
-        kind = type_for(bound)
-        part = self._matrix(kind) @ converted(used, kind)
+        kind = self._kind(used, denominator)
+        used = converted(used, kind)
+        part = self._python_product(used) if kind is object else np.asarray(self._matrix(kind) @ used)
         if len(self._columns) == self.outputs:
-            result = np.asarray(part)
+            result = part
         else:
             result = np.zeros((self.outputs, values.shape[1]), kind)
             result[self._columns] = part
         if self.bias is not None and self.bias.any():
-            result += (self.bias.astype(object if denominator > 1 else kind) * denominator).astype(kind)[:, None]
+            np.add(result, converted(scaled(self.bias, denominator), kind)[:, None], out=result)
         return result
 
-
-def add(left: Array, right: Array) -> Array:
-    """The exact sum of two integer arrays of any types."""
-    kind = type_for(int(np.max(magnitude(left), initial=0)) + int(np.max(magnitude(right), initial=0)))
-    return np.asarray(converted(left, kind) + converted(right, kind))
-
-
-def scaled(values: Array, factor: int) -> Array:
-    """The exact product of an integer array with a positive integer."""
-    if factor == 1:
-        return values
-    kind = type_for(max(1, int(np.max(magnitude(values), initial=0))) * factor)
-    return np.asarray(converted(values, kind) * (factor if kind is object else kind(factor)))
+    def _python_product(self, values: Array) -> Array:
+        """The product in Python's integers, zeros left out."""
+        weights = self._matrix(object)
+        result = np.full((len(weights), values.shape[1]), 0, object)
+        for row, column in np.argwhere(weights != 0).tolist():
+            result[row] = result[row] + weights[row, column] * values[column]
+        return result
 
 
 @dataclass(frozen=True)
@@ -243,13 +161,35 @@ class PreparedBlock:
         self.values = [Product(w) for w in block.W_V]
         # A common factor of W_O cancels against the number of tokens in a mean: T1's 2·mean is a sum of two tokens.
         (numerator,), scale = numerators(block.W_O)
-        common = max(1, math.gcd(*(int(v) for v in np.unique(numerator))))
-        if numerator.dtype != object and common > np.iinfo(numerator.dtype).max:
-            common //= 2  # -128 alone is an int8, 128 is not
-        self.common, self.output_scale = common, scale
-        self.outputs = [Product(w // self.common) for w in numerator]
+        self.common, self.output_scale = common_divisor(numerator), scale
+        self.outputs = [Product(w) for w in divided(numerator, self.common)]
         self.hidden = Product(block.W_in, block.b_in)
         self.written = Product(block.W_out[:, columns], block.b_out[columns])
+
+    def bring(self, head: int, total: Array, count: int, denominator: int) -> tuple[Array, int]:
+        """What a head makes of a mean: `total` over denominator, the sum of `count` positions of the stream."""
+        shared = math.gcd(count, self.common)
+        value = self.outputs[head](self.values[head](total))
+        divisor = count // shared * self.values[head].scale * self.output_scale
+        return scaled(value, self.common // shared), denominator * divisor
+
+    def write(self, middle: Array, denominator: int, *, residual: bool) -> tuple[Array, int]:
+        """The stream after the MLP (the features that are read, in the last block), and its denominator."""
+        hidden = self.hidden(middle, denominator)
+        output = self.written(np.maximum(hidden, 0, out=hidden), denominator * self.hidden.scale)
+        factor = self.hidden.scale * self.written.scale
+        if residual:
+            output = add(scaled(middle[self.needed], factor), output)
+        return output, denominator * factor
+
+
+def combined(parts: list[tuple[Array, int]]) -> tuple[Array, int]:
+    """The sum of numerators over denominators, over their least common multiple."""
+    common = math.lcm(*(denominator for _, denominator in parts))
+    total = scaled(parts[0][0], common // parts[0][1])
+    for value, denominator in parts[1:]:
+        total = add(total, scaled(value, common // denominator))
+    return total, common
 
 
 class ExactModel:
@@ -271,12 +211,19 @@ class ExactModel:
         needed = np.flatnonzero(transformer.W_U.any(axis=1))
         last = len(transformer.blocks) - 1
         self.blocks = [PreparedBlock(b, needed if i == last else None) for i, b in enumerate(transformer.blocks)]
-        self.read = needed if transformer.blocks else slice(None)
-        self.readout = Product(transformer.W_U[self.read], transformer.b_U)
+        self.read = needed
+        self.readout = Product(transformer.W_U[needed], transformer.b_U)
 
     def logits(self, prompts: NDArray[np.int64]) -> tuple[Array, int]:
         """Numerators [answers, batch] and the denominator of the logits at the last position; prompts [batch,
         length].
+        """
+        outputs, denominator = self.outputs(prompts)
+        return self.readout(outputs, denominator), denominator * self.readout.scale
+
+    def outputs(self, prompts: NDArray[np.int64]) -> tuple[Array, int]:
+        """Numerators of what is read out, the coordinates `read` of the stream at the last position, and their
+        denominator.
         """
         model = self.transformer
         length = prompts.shape[1]
@@ -285,46 +232,35 @@ class ExactModel:
         stream = Stream(tuple(self._embedded(prompts[:, t], t) for t in range(length)), self._scale)
         for number, block in enumerate(self.blocks):
             final = number == len(self.blocks) - 1
-            stream = self._run_block(block, stream, [length - 1] if final else list(range(length)), final)
-        return self.readout(stream.positions[-1], stream.denominator), stream.denominator * self.readout.scale
+            stream = self._run_block(block, stream, [length - 1] if final else list(range(length)))
+        last = stream.positions[-1]
+        return last if self.blocks else last[self.read], stream.denominator
 
     def _embedded(self, tokens: NDArray[np.int64], position: int) -> Array:
         rows = transposed(self._tokens[tokens])
         offsets = self._offsets[position]
         return add(rows, offsets[:, None]) if offsets.any() else rows
 
-    def _run_block(self, block: PreparedBlock, stream: Stream, positions: list[int], final: bool) -> Stream:
-        """The stream after the block at the given positions (only the features that are read, when it is the last)."""
+    def _run_block(self, block: PreparedBlock, stream: Stream, positions: list[int]) -> Stream:
+        """The stream after the block at the given positions."""
         results = []
         for position in positions:
             visible = position + 1 if self.transformer.causal else len(stream.positions)
             middle, denominator = self._attend(block, stream, position, visible)
-            hidden = block.hidden(middle, denominator)
-            output = block.written(np.maximum(hidden, 0, out=hidden), denominator * block.hidden.scale)
-            if self.transformer.residual:
-                factor = block.hidden.scale * block.written.scale
-                output = add(scaled(middle[block.needed] if final else middle, factor), output)
-            results.append((output, denominator * block.hidden.scale * block.written.scale))
+            results.append(block.write(middle, denominator, residual=self.transformer.residual))
         common = math.lcm(*(denominator for _, denominator in results))
         return Stream(tuple(scaled(output, common // denominator) for output, denominator in results), common)
 
     def _attend(self, block: PreparedBlock, stream: Stream, position: int, visible: int) -> tuple[Array, int]:
         """Attention's output at one position, added to the stream there if the model has a residual stream."""
-        parts = []
         here = stream.positions[position]
-        for head in range(block.heads):
-            read, count = self._read(block, head, stream, here, visible)
-            shared = math.gcd(count, block.common)
-            value = block.outputs[head](block.values[head](read))
-            divisor = count // shared * block.values[head].scale * block.output_scale
-            parts.append((scaled(value, block.common // shared), stream.denominator * divisor))
+        parts = [
+            block.bring(head, *self._read(block, head, stream, here, visible), stream.denominator)
+            for head in range(block.heads)
+        ]
         if self.transformer.residual or not parts:
             parts.append((here, stream.denominator))
-        common = math.lcm(*(denominator for _, denominator in parts))
-        total = scaled(parts[0][0], common // parts[0][1])
-        for value, denominator in parts[1:]:
-            total = add(total, scaled(value, common // denominator))
-        return total, common
+        return combined(parts)
 
     def _read(self, block: PreparedBlock, head: int, stream: Stream, here: Array, visible: int) -> tuple[Array, int]:
         """The sum of the stream over the positions attended to, and their number, brought to one number over the
@@ -337,31 +273,18 @@ class ExactModel:
                 total = add(total, values)
             return total, visible
         query = block.queries[head](here)
-        scores = np.stack([_inner(query, block.keys[head](values)) for values in seen])
+        # In one type: NumPy would make float64 of int64 beside float64, and round.
+        scores = np.stack(alike(*(column_sums(multiplied(query, block.keys[head](values))) for values in seen)))
         attended = scores == scores.max(axis=0)
         counts = attended.sum(axis=0)
         common = math.lcm(*np.unique(counts).tolist())
         if common == 1:
             chosen = attended.argmax(axis=0)
             if (chosen == chosen[0]).all():
-                return seen[int(chosen[0])], 1
+                return seen[chosen[0]], 1
         total = np.zeros_like(seen[0], shape=seen[0].shape)
+        shares = common // converted(counts, object)
         for position, values in enumerate(seen):
             if attended[position].any():
-                total = add(total, _weighted(values, attended[position] * (common // counts)))
+                total = add(total, multiplied(values, (attended[position] * shares)[None]))
         return total, common
-
-
-def _inner(query: Array, key: Array) -> Array:
-    """Exact inner products of queries and keys, column by column."""
-    pairs = zip(np.maximum(magnitude(query), 1), np.maximum(magnitude(key), 1), strict=True)
-    bound = sum(int(q) * int(k) for q, k in pairs)
-    kind = type_for(bound)
-    kind = np.float64 if kind is np.float32 else kind
-    return np.asarray((converted(query, kind) * converted(key, kind)).sum(axis=0))
-
-
-def _weighted(values: Array, weights: Array) -> Array:
-    """values times small non-negative integer weights, column by column, exactly."""
-    kind = type_for(int(np.max(magnitude(values), initial=0)) * int(weights.max()))
-    return np.asarray(converted(values, kind) * weights.astype(kind))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.exact import ExactModel
+from constructions.integers import below, converted, whole
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.fact_system import Words, check_count
 from theory.ledger import Counterexample
@@ -109,18 +110,18 @@ def _check(
     for subjects, words in chunks:
         expected = expected_answers(system, task, subjects, words)
         margins, emitted = run_queries(model, task, subjects, words, expected)
-        queries += len(subjects)
-        smallest = min(Fraction(int(margin.min()), scale) for margin, scale in margins)
+        queries = queries + len(subjects)
+        smallest = min(Fraction(whole(margin.min()), scale) for margin, scale in margins)
         least = smallest if least is None else min(least, smallest)
         failing = np.zeros(len(subjects), bool)
         for margin, scale in margins:
-            failing |= (margin <= 0) | (margin < math.ceil(claimed_margin * scale))
+            failing |= (margin <= 0) | below(margin, math.ceil(claimed_margin * scale))
         for place in np.flatnonzero(failing):
-            query = (int(subjects[place]), tuple(words[place].tolist()))
+            query = (whole(subjects[place]), tuple(words[place].tolist()))
             if found is None or query < (found.subject, found.word):
-                tokens = tuple(int(step[place]) for step in emitted)
-                worst = min(Fraction(int(margin[place]), scale) for margin, scale in margins)
-                found = Counterexample(system, *query, int(expected[place]), tokens[-1], worst, tokens)
+                tokens = tuple(whole(step[place]) for step in emitted)
+                worst = min(Fraction(whole(margin[place]), scale) for margin, scale in margins)
+                found = Counterexample(system, *query, whole(expected[place]), tokens[-1], worst, tokens)
     if least is None:
         raise InputError("there is no query to check")
     return Verdict(queries, least, found)
@@ -162,9 +163,9 @@ def margins_of(logits: Integers, answers: Integers) -> Integers:
     columns = np.arange(logits.shape[1])
     # A difference of float32 integers can need a bit more than float32 has; int64 has room for it (exact's bound).
     wide = np.float64 if logits.dtype == np.float32 else logits.dtype
-    own = logits[answers, columns].astype(wide)
+    own = converted(logits[answers, columns], wide)
     logits[answers, columns] = logits.min() - 1 if logits.dtype == object else _lowest(logits.dtype)
-    return np.asarray(own - logits.max(axis=0).astype(wide))
+    return np.asarray(own - converted(logits.max(axis=0), wide))
 
 
 def _lowest(kind: np.dtype[Any]) -> Any:

@@ -21,8 +21,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from constructions.exact import Product, numerators, transposed
+from constructions.exact import Product
 from constructions.exhaustive import check_every_query
+from constructions.integers import numerators, transposed
 from constructions.parts import uniform_block
 from empirical.model import Parameters, hops_at_once, system_of
 from empirical.runs import RunConfig

@@ -7,8 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from constructions import t4
-from tests.deciding import COMMUTING, SYSTEM, decide, require_acceptance, require_refusal
+from constructions import certify_depth, t4
+from constructions.certify_attention import Refused
+from constructions.certify_depth import certify_deep
+from tests.deciding import COMMUTING, SYSTEM, require_acceptance, require_refusal
 from tests.edits import put, raised, wider
 from theory import Block, Task, Transformer
 
@@ -23,13 +25,15 @@ def test_deep_models_that_read_a_relation_twice() -> None:
 
 
 def test_deep_models_that_read_the_relations_in_the_wrong_order() -> None:
-    """Right about relations that commute, and refused all the same: only the next relation is followed."""
-    transformer = t4.construct(COMMUTING, 2)
-    first, second = transformer.blocks[0].W_Q[1], transformer.blocks[2].W_Q[0]
-    swapped = put(put(transformer, "blocks.0.W_Q", 1, second), "blocks.2.W_Q", 0, first)
-    certificate, verdict = decide(swapped, COMMUTING, Task(2))
-    assert verdict.holds
-    assert not certificate.accepted
+    """Right about relations that commute: only the next relation is followed, but the prompts are few enough to run."""
+    for system in (SYSTEM, COMMUTING):
+        transformer = t4.construct(system, 2)
+        first, second = transformer.blocks[0].W_Q[1], transformer.blocks[2].W_Q[0]
+        swapped = put(put(transformer, "blocks.0.W_Q", 1, second), "blocks.2.W_Q", 0, first)
+        if system == COMMUTING:
+            require_acceptance(swapped, system, Task(2))
+        else:
+            require_refusal(swapped, system, Task(2), "only the next relation")
 
 
 def test_deep_models_whose_attention_looks_at_the_state() -> None:
@@ -58,10 +62,19 @@ def test_deep_models_that_remember_the_first_relation() -> None:
     d, code = plain.dimension, 6
     assert plain.W_E[5:, code].tolist() == [0, 1]
     remembering = put(plain, "blocks.0.W_O", (1, 0, d - 1), 1)
-    certificate, verdict = decide(remembering, SYSTEM, Task(2))
-    assert verdict.holds
-    assert "more than the last relation and the entity" in certificate.reason
-    require_refusal(put(remembering, "W_U", (d - 1, 0), 50), SYSTEM, Task(2), "more than the last relation")
+    assert certify_deep(remembering, SYSTEM, Task(2)) == 2
+    wrong = put(remembering, "W_U", (d - 1, 0), 50)
+    assert certify_deep(wrong, SYSTEM, Task(2)) <= 0
+    require_refusal(wrong, SYSTEM, Task(2))
+
+
+def test_deep_models_that_remember_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certify_depth, "MOST_NUMBERS", 300)
+    plain = wider(t4.construct(SYSTEM, 3))
+    remembering = put(plain, "blocks.0.W_O", (1, 0, plain.dimension - 1), 1)
+    assert certify_deep(plain, SYSTEM, Task(3)) == 2
+    with pytest.raises(Refused, match="more than the last relation and the entity reached"):
+        certify_deep(remembering, SYSTEM, Task(3))
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])

@@ -22,7 +22,7 @@ def test_a_relation_that_wraps_around_in_the_gates() -> None:
     transformer = put(transformer, "blocks.0.W_V", (0, -1, -1), 2**25)
     transformer = put(transformer, "blocks.0.W_O", (0, -1, -1), 2**26)
     for weight in (1, 2, 4):
-        require_refusal(put(transformer, "blocks.0.W_in", (-1, EVERYWHERE), weight), SYSTEM, Task(), "too large")
+        require_refusal(put(transformer, "blocks.0.W_in", (-1, EVERYWHERE), weight), SYSTEM, Task(), "can be proved")
 
 
 def test_unsigned_biases() -> None:
@@ -30,7 +30,7 @@ def test_unsigned_biases() -> None:
     transformer = t1.construct(SYSTEM)
     b_out = np.where(np.arange(6) < 3, 2**64 - 1, 0).astype(np.uint64)
     block = dataclasses.replace(transformer.blocks[0], b_out=b_out)
-    require_refusal(dataclasses.replace(transformer, blocks=(block,)), SYSTEM, Task(), "too large")
+    require_refusal(dataclasses.replace(transformer, blocks=(block,)), SYSTEM, Task(), "can be proved")
 
 
 def test_scores_that_wrap_around() -> None:
@@ -43,7 +43,7 @@ def test_scores_that_wrap_around() -> None:
     W_pos = np.array([[0, 0, 1], [0, 1, 0]])
     model = dataclasses.replace(plain, W_pos=W_pos, blocks=(block,), attention="hardmax")
     model = put(model, "W_E", (4, 1), 1)
-    require_refusal(model, system, Task(), "attention scores are too large")
+    require_refusal(model, system, Task(), "the same code")
 
 
 @pytest.mark.parametrize("power", [30, 40, 50, 62])

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from constructions import t1, t3
-from constructions.exact import ExactModel, Product, add, numerators, scaled, transposed
+from constructions.exact import ExactModel, Product
 from constructions.exhaustive import check_every_query
+from constructions.integers import add, numerators, scaled, transposed
 from tests.models import EXACT, Case, Model, cases
 from tests.random_models import FRACTIONS, INTEGERS, Shape, random_model, shapes
 from tests.reference import Reference
