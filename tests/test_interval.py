@@ -58,7 +58,7 @@ def test_softmax_margin_lies_above_the_certificate_and_agrees_with_float64(
 def test_circle_has_the_margin_of_the_theorem(entities: int) -> None:
     system = FactSystem.random(entities, 2)
     model = t1b.construct_circle(system)
-    found = check_every_query_by_intervals(model, system, Task(), weight_error=2.0**-52)
+    found = check_every_query_by_intervals(model, system, Task(), weight_errors=t1b.circle_errors(system))
     low, high = circle_margin(entities)
     assert found.status == "holds"
     assert found.low <= high
@@ -89,7 +89,8 @@ def test_weak_softmax_fails_and_wide_balls_are_undecided() -> None:
     assert check_every_query_by_intervals(weak, system, Task(3, 1)).status == "fails"
     assert not certify(weak, system, Task(3, 1)).accepted
     circle = t1b.construct_circle(system)
-    assert check_every_query_by_intervals(circle, system, Task(), weight_error=1.0).status == "undecided"
+    wide = {name: np.ones_like(errors) for name, errors in t1b.circle_errors(system).items()}
+    assert check_every_query_by_intervals(circle, system, Task(), weight_errors=wide).status == "undecided"
 
 
 def test_a_tie_is_no_success() -> None:
