@@ -131,10 +131,11 @@ def check_rounding(entry: Entry, sizes: Sizes, precision: str) -> Row:
     """Every query run in float32 or bfloat16: measured, the margin beside the largest error of a logit."""
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     found = check_rounded(transformer, system, task, ROUNDINGS[precision])
-    coverage = f"all queries in {precision}; largest error of a logit {float(found.largest_error):g}"
+    coverage = f"all queries in {precision}; largest error of a logit {_rough(found.largest_error)}"
     row = _row(entry, sizes, "measured", coverage, transformer)
-    row = replace(row, queries=found.queries, systems=1, margin=Fraction(found.margin))
-    return _judged(row, "holds" if found.holds else "fails", "" if found.holds else "rounding ate the margin")
+    row = replace(row, queries=found.queries, systems=1, margin=found.margin)
+    reason = "a logit overflowed" if found.margin is None else "rounding ate the margin"
+    return _judged(row, "holds" if found.holds else "fails", "" if found.holds else reason)
 
 
 def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
@@ -305,3 +306,10 @@ def _with_verdict(row: Row, verdict: Verdict) -> Row:
 def _count(number: int) -> str:
     """A count in words that fit: exact up to a million, else as a power of ten."""
     return str(number) if number < 10**6 else f"10^{len(str(number)) - 1}"
+
+
+def _rough(error: Fraction | None) -> str:
+    """An error in a few digits, if need be as the power of two below it."""
+    if error is None:
+        return "infinite"
+    return f"{float(error):g}" if error < 2**1000 else f"above 2^{int(error).bit_length() - 1}"
