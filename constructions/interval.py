@@ -157,14 +157,17 @@ def _run_query(model: _Enclosed, task: Task, query: _Query) -> _Outcome:
     emitted: list[int] = []
     for step in range(task.steps):
         last = model.last_row(query.prompt + emitted)
-        best = index_of_largest(model.logits(last))
+        logits = model.logits(last)
         final = step == task.steps - 1
-        found = model.margins(last, query.expected if final else best)
-        # A tie that is certain is a failure, and the chain goes on with the first of the largest.
+        own = query.expected if final else index_of_largest(logits)
+        found = model.margins(last, own)
         if not final and not all(margin.ball > 0 or margin.ball.is_zero() for margin in found):
             raise Undecided(f"token {step + 1} of the chain")
         margins += found
-        emitted.append(best)
+        # A tie that is certain is a failure, and the chain goes on with another answer, as in the exact check.
+        beaten = any(margin.ball <= 0 for margin in found)
+        rival = index_of_largest(logits[:own] + logits[own + 1 :])
+        emitted.append(rival + (rival >= own) if beaten else own)
     wanted = Real(rational(query.claimed), flint.arb(0))
     slacks = [(margin - wanted).ball for margin in margins]
     right: bool | None = None
