@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -10,6 +11,11 @@ import mpmath
 from theory import Transformer
 
 Vector = list[Any]
+
+
+def decimal(value: Fraction) -> Any:
+    """A fraction at mpmath's precision in force."""
+    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def softmax_logits(transformer: Transformer, prompt: Sequence[int]) -> Vector:
