@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -39,8 +39,7 @@ def rational(value: Any) -> Rational:
     return flint.fmpq(*value.as_integer_ratio())
 
 
-@dataclass(frozen=True)
-class Real:
+class Real(NamedTuple):
     """The number exact + δ, for some δ in the ball `rest`."""
 
     exact: Rational
@@ -49,16 +48,17 @@ class Real:
     def __sub__(self, other: Real) -> Real:
         return Real(self.exact - other.exact, self.rest - other.rest)
 
-    @cached_property
+    @property
     def ball(self) -> Ball:
         """A ball that contains the number. It has the sign of a rational, for rounding changes no sign."""
         return self.rest if self.exact == 0 else self.rest + self.exact
 
     def positive_part(self) -> Real:
         """ReLU."""
-        if self.ball >= 0:
+        ball = self.ball
+        if ball >= 0:
             return self
-        return NOTHING if self.ball <= 0 else Real(NOTHING.exact, self.ball.max(_ZERO))
+        return NOTHING if ball <= 0 else Real(NOTHING.exact, ball.max(_ZERO))
 
 
 NOTHING = Real(flint.fmpq(), _ZERO)
@@ -121,6 +121,10 @@ class RealMatrix:
         """The entries of one row."""
         columns = range(self.exact.ncols())
         return [Real(self.exact[row, c], _ZERO if self.rest is None else self.rest[row, c]) for c in columns]
+
+    def last(self) -> RealMatrix:
+        """The last row, as a matrix."""
+        return RealMatrix.of_numbers(1, self.exact.ncols(), self.row(self.exact.nrows() - 1))
 
     def column(self, column: int) -> RealMatrix:
         """One column, as a matrix."""

@@ -5,7 +5,7 @@ to contain the rest, so a margin that is enclosed above 0 is proved, one enclose
 contains 0 is *undecided*: the query is tried again at twice the precision, up to `MOST_BITS`. `weight_errors` widens
 weights, so that the models enclosed include the one with the real weights which the floats stand for.
 
-One prompt at a time, every position: meant for small systems. Large ones have the certificate.
+One prompt at a time: meant for small systems. Large ones have the certificate.
 """
 
 from __future__ import annotations
@@ -157,25 +157,37 @@ def _run_query(model: _Enclosed, task: Task, query: _Query) -> _Outcome:
     emitted: list[int] = []
     for step in range(task.steps):
         last = model.last_row(query.prompt + emitted)
-        logits = model.logits(last)
-        final = step == task.steps - 1
+        final, logits = step == task.steps - 1, model.logits(last)
         own = query.expected if final else index_of_largest(logits)
         found = model.margins(last, own)
-        if not final and not all(margin.ball > 0 or margin.ball.is_zero() for margin in found):
+        balls = [margin.ball for margin in found]
+        if not final and not all(ball > 0 or ball.is_zero() for ball in balls):
             raise Undecided(f"token {step + 1} of the chain")
         margins += found
         # A tie that is certain is a failure, and the chain goes on with another answer, as in the exact check.
-        beaten = any(margin.ball <= 0 for margin in found)
-        rival = index_of_largest(logits[:own] + logits[own + 1 :])
-        emitted.append(rival + (rival >= own) if beaten else own)
-    wanted = Real(rational(query.claimed), flint.arb(0))
-    slacks = [(margin - wanted).ball for margin in margins]
-    right: bool | None = None
-    if all(slack >= 0 if query.claimed else slack > 0 for slack in slacks):
-        right = True
-    elif any(slack < 0 if query.claimed else slack <= 0 for slack in slacks):
-        right = False
-    return _Outcome(right, *bounds_of_least(margins), tuple(emitted), f"whether a margin reaches {query.claimed}")
+        beaten = any(ball <= 0 for ball in balls)
+        emitted.append(_largest_but(own, logits) if beaten else own)
+    return _Outcome(
+        _suffice(margins, query.claimed),
+        *bounds_of_least(margins),
+        tuple(emitted),
+        f"whether a margin reaches {query.claimed}",
+    )
+
+
+def _largest_but(own: int, logits: list[Real]) -> int:
+    """The first of the largest logits other than one of them."""
+    rival = index_of_largest(logits[:own] + logits[own + 1 :])
+    return rival + (rival >= own)
+
+
+def _suffice(margins: list[Real], claimed: Fraction) -> bool | None:
+    """Whether all margins are positive, and at least the claim (>= 0); None when that is not certain."""
+    wanted = Real(rational(claimed), flint.arb(0))
+    slacks = [(margin - wanted if claimed else margin).ball for margin in margins]
+    if all(slack >= 0 if claimed else slack > 0 for slack in slacks):
+        return True
+    return False if any(slack < 0 if claimed else slack <= 0 for slack in slacks) else None
 
 
 def _fitting(transformer: Transformer, errors: Errors) -> Errors:
@@ -218,9 +230,9 @@ class _Enclosed:
     def last_row(self, prompt: list[int]) -> RealMatrix:
         """What the read-out reads: the stream at the last position, a matrix of one row."""
         stream = self._weights("W_E", prompt) + self._weights("W_pos", slice(len(prompt)))
-        for number in range(len(self.transformer.blocks)):
-            stream = self._run_block(number, stream)
-        return RealMatrix.of_numbers(1, self.transformer.dimension, stream.row(len(prompt) - 1))
+        for number in range(len(self.transformer.blocks) - 1):
+            stream = self._run_block(number, stream, stream)
+        return self._run_block(-1, stream, stream.last()) if self.transformer.blocks else stream.last()
 
     def logits(self, last: RealMatrix) -> list[Real]:
         """The logits."""
@@ -235,25 +247,26 @@ class _Enclosed:
         numbers = (last * weights + bias).numbers()
         return numbers[:own] + numbers[own + 1 :]
 
-    def _run_block(self, number: int, stream: RealMatrix) -> RealMatrix:
-        middle = stream
+    def _run_block(self, number: int, stream: RealMatrix, here: RealMatrix) -> RealMatrix:
+        """The stream after a block at the positions `here`: the last rows of the stream, all or some."""
+        middle = here
         for place, head in enumerate(self._heads[number]):
-            attended = self._attend(head, stream)
+            attended = self._attend(head, stream, here)
             middle = middle + attended if place or self.transformer.residual else attended
         W_in, b_in, W_out, b_out = self._mlps[number]
-        rows = ones(stream.exact.nrows(), 1)
+        rows = ones(here.exact.nrows(), 1)
         output = (middle * W_in + rows * b_in).positive_part() * W_out + rows * b_out
         return output + middle if self.transformer.residual else output
 
-    def _attend(self, head: list[RealMatrix], stream: RealMatrix) -> RealMatrix:
+    def _attend(self, head: list[RealMatrix], stream: RealMatrix, here: RealMatrix) -> RealMatrix:
         W_Q, W_K, W_V, W_O = head
-        length = stream.exact.nrows()
-        scores = (stream * W_Q) * (stream * W_K).transpose()
+        length, asked = stream.exact.nrows(), here.exact.nrows()
+        scores = (here * W_Q) * (stream * W_K).transpose()
         pattern: list[Real] = []
-        for position in range(length):
-            visible = position + 1 if self.transformer.causal else length
-            pattern += self._attention(scores.row(position)[:visible]) + [NOTHING] * (length - visible)
-        return RealMatrix.of_numbers(length, length, pattern) * stream * W_V * W_O
+        for row in range(asked):
+            visible = length - asked + row + 1 if self.transformer.causal else length
+            pattern += self._attention(scores.row(row)[:visible]) + [NOTHING] * (length - visible)
+        return RealMatrix.of_numbers(asked, length, pattern) * stream * W_V * W_O
 
     def _attention(self, scores: list[Real]) -> list[Real]:
         if self.transformer.attention == "softmax":

@@ -114,6 +114,7 @@ def test_matrices_contain_what_their_entries_can_be(
             (a.transpose(), [x[0], x[2], x[1], x[3]]),
             (a.positive_part(), [max(p, Fraction(0)) for p in x]),
             (a.column(1) * ones(1, 2), [x[1], x[1], x[3], x[3]]),
+            (a.last(), x[2:]),
         ):
             for number, value in zip(found.numbers(), wanted, strict=True):
                 assert (number.ball - rational(value)).contains(0)
