@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from constructions import t5, t7
+from constructions import t1b, t5, t7
 from constructions.catalogue import Entry, Setting
 from constructions.certificate import certify
 from constructions.exact import require_integers
@@ -105,13 +105,13 @@ def check_queries(entry: Entry, sizes: Sizes) -> Row:
 
 def _check_by_intervals(entry: Entry, sizes: Sizes, transformer: Transformer, system: FactSystem) -> Row:
     task, circle = entry.task(sizes.setting), entry.name == "circle"
-    error = 2.0**-52 if circle else 0.0
-    verdict = check_every_query_by_intervals(transformer, system, task, weight_error=error)
+    errors = t1b.circle_errors(system) if circle else None
+    verdict = check_every_query_by_intervals(transformer, system, task, weight_errors=errors)
     coverage = "all queries, all logits enclosed"
     row = _row(entry, sizes, "exhaustive queries", coverage, transformer)
     row = replace(row, queries=verdict.queries, systems=1, margin=verdict.low, counterexample=verdict.counterexample)
-    status, detail = verdict.status, "the enclosure of some margin contains 0" if verdict.status == "undecided" else ""
-    if circle:
+    status, detail = verdict.status, verdict.reason
+    if circle and verdict.low is not None and verdict.high is not None:
         low, high = circle_margin(sizes.entities)
         if not (verdict.low <= high and low <= verdict.high):
             status, detail = "fails", "the margin is not 1 - cos(2π/N)"
@@ -131,10 +131,11 @@ def check_rounding(entry: Entry, sizes: Sizes, precision: str) -> Row:
     """Every query run in float32 or bfloat16: measured, the margin beside the largest error of a logit."""
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     found = check_rounded(transformer, system, task, ROUNDINGS[precision])
-    coverage = f"all queries in {precision}; largest error of a logit {float(found.largest_error):g}"
+    coverage = f"all queries in {precision}; largest error of a logit {_rough(found.largest_error)}"
     row = _row(entry, sizes, "measured", coverage, transformer)
-    row = replace(row, queries=found.queries, systems=1, margin=Fraction(found.margin))
-    return _judged(row, "holds" if found.holds else "fails", "" if found.holds else "rounding ate the margin")
+    row = replace(row, queries=found.queries, systems=1, margin=found.margin)
+    reason = "a logit overflowed" if found.margin is None else "rounding ate the margin"
+    return _judged(row, "holds" if found.holds else "fails", "" if found.holds else reason)
 
 
 def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
@@ -225,8 +226,8 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     if listed and softmax:
         found = check_every_query_by_intervals(transformer, system, task)
         row = replace(row, queries=found.queries, margin=found.low, counterexample=found.counterexample)
-        detail = str(found.counterexample) if found.counterexample else "the enclosure of some margin contains 0"
-        rows.append(_judged(row, found.status, "" if found.status == "holds" else detail))
+        detail = str(found.counterexample) if found.counterexample else found.reason
+        rows.append(_judged(row, found.status, detail))
     elif listed:
         rows.append(_with_verdict(row, check_every_query(transformer, system, task, rational=rational)))
     certificate = certify(transformer, system, task)
@@ -304,3 +305,10 @@ def _with_verdict(row: Row, verdict: Verdict) -> Row:
 def _count(number: int) -> str:
     """A count in words that fit: exact up to a million, else as a power of ten."""
     return str(number) if number < 10**6 else f"10^{len(str(number)) - 1}"
+
+
+def _rough(error: Fraction | None) -> str:
+    """An error in a few digits, if need be as the power of two below it."""
+    if error is None:
+        return "infinite"
+    return f"{float(error):g}" if error < 2**1000 else f"above 2^{int(error).bit_length() - 1}"

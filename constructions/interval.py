@@ -1,45 +1,83 @@
-"""Rung 1 for real weights: the forward pass in ball arithmetic (python-flint's `arb`), which encloses every logit.
+"""Rung 1 for real weights: the forward pass on fractions and balls (`constructions.balls`), which encloses every logit.
 
-Softmax weights and the circle code of T1b are irrational. Each value is a ball that is certain to contain the exact
-one, so a margin that is enclosed above 0 is proved, one enclosed below is refuted, and one whose ball contains 0 is
-*undecided*: more precision may help. `weight_error` widens every fractional weight to a ball, so that the models
-enclosed include the one with the real weights which the floats stand for.
+Softmax weights and the circle code of T1b are irrational. Each value is an exact fraction plus a ball that is certain
+to contain the rest, so a margin that is enclosed above 0 is proved, one enclosed below is refuted, and one whose ball
+contains 0 is *undecided*: the query is tried again at twice the precision, up to `MOST_BITS`. `weight_errors` widens
+weights, so that the models enclosed include the one with the real weights which the floats stand for.
 
-One prompt at a time, every position: meant for small systems. Large ones have the certificate.
+One prompt at a time: meant for small systems. Large ones have the certificate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.balls import (
+    NOTHING,
+    Real,
+    RealMatrix,
+    Undecided,
+    bounds,
+    bounds_of_least,
+    hardmax,
+    index_of_largest,
+    ones,
+    rational,
+    softmax,
+)
 from constructions.exhaustive import expected_answers, require_fit
-from theory import Block, FactSystem, Task, Transformer, all_words
+from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.ledger import Counterexample
 
-Matrix = Any
+# The precision at which a query is given up; it decides what cancels down to 2^-MOST_BITS of its size.
+MOST_BITS = 2**12
 
-
-class Undecided(Exception):
-    """The balls are too wide to decide a comparison."""
+Errors = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
 class IntervalVerdict:
-    """The least margin over all queries lies in [low, high]; `status` says what that proves."""
+    """What the enclosures of `queries` queries prove, and bounds of the least margin of these, None where none is
+    known.
+
+    Bounds are rounded outwards (`balls.bounds`): `low` is 0 for a model that holds by less than 2^-16384. `reason` says
+    what is not decided, and at what precision.
+    """
 
     status: Literal["holds", "fails", "undecided"]
     queries: int
-    low: Fraction
-    high: Fraction
+    low: Fraction | None
+    high: Fraction | None
     counterexample: Counterexample | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """One query: whether it is right (None: not decided, for this reason), bounds of its margin, the tokens emitted."""
+
+    right: bool | None
+    low: Fraction | None = None
+    high: Fraction | None = None
+    emitted: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A prompt, the answer that is right, and the margin (>= 0; 0 for a positive one) that it must have."""
+
+    prompt: list[int]
+    expected: int
+    claimed: Fraction
 
 
 def check_every_query_by_intervals(
@@ -48,166 +86,189 @@ def check_every_query_by_intervals(
     task: Task,
     claimed_margin: int | Fraction = 0,
     *,
-    weight_error: float = 0.0,
+    weight_errors: Errors | None = None,
     precision: int = 128,
 ) -> IntervalVerdict:
-    """All N·R^k queries, all logits enclosed at `precision` bits; a chain is fed its own tokens, as far as they are
-    decided.
+    """All N·R^k queries, all logits enclosed at `precision` bits, or more where these do not decide; a chain is fed its
+    own tokens.
+
+    `weight_errors` has, by the names of `Transformer.tensors`, how far the real weights may be from the given ones. It
+    ends with the first query that is wrong. After one that stays undecided nothing can prove the model any more: the
+    others are searched for a wrong one, at the first precision. InputError when the sizes do not fit.
     """
     require_fit(transformer, system, task)
-    words = all_words(system.relations, task.hops)
-    low = high = None
-    undecided, queries = False, 0
-    with _precision(precision):
-        model = _Balls(transformer, weight_error)
-        for subject in range(system.entities):
-            for word in words:
-                expected = int(expected_answers(system, task, np.array([subject]), word[None])[0])
-                queries += 1
-                try:
-                    margin, emitted = _run_query(model, task, subject, word, expected)
-                except Undecided:
-                    undecided = True
-                    continue
-                least, most = _ends(margin)
-                low = least if low is None else min(low, least)
-                high = most if high is None else min(high, most)
-                if most <= 0 or most < claimed_margin:
-                    letters = tuple(word.tolist())
-                    found = Counterexample(system, subject, letters, expected, emitted[-1], most, tuple(emitted))
-                    return IntervalVerdict("fails", queries, low, high, found)
-    if undecided or low is None or high is None or low <= 0 or low < claimed_margin:
-        return IntervalVerdict("undecided", queries, low or Fraction(0), high or Fraction(0))
-    return IntervalVerdict("holds", queries, low, high)
+    errors = _fitting(transformer, weight_errors or {})
+    enclosed = cache(lambda bits: _Enclosed(transformer, errors))
+    words, claimed = all_words(system.relations, task.hops), Fraction(max(claimed_margin, 0))
+    outcomes: list[_Outcome] = []
+    reason = ""
+    for subject in range(system.entities):
+        for word in words:
+            expected = int(expected_answers(system, task, np.array([subject]), word[None])[0])
+            query = _Query([subject, *(system.entities + word).tolist()], expected, claimed)
+            found = _run_at_rising_precision(enclosed, task, query, precision, precision if reason else MOST_BITS)
+            outcomes.append(found)
+            letters = tuple(word.tolist())
+            if found.right is False:
+                assert found.high is not None, "what is certain to be too small is below something"
+                bad = Counterexample(system, subject, letters, expected, found.emitted[-1], found.high, found.emitted)
+                return IntervalVerdict("fails", len(outcomes), *_of_all(outcomes), bad)
+            if found.right is None and not reason:
+                reason = f"query (subject {subject}, word {list(letters)}): {found.reason}"
+    return IntervalVerdict("undecided" if reason else "holds", len(outcomes), *_of_all(outcomes), reason=reason)
 
 
 def circle_margin(entities: int, precision: int = 128) -> tuple[Fraction, Fraction]:
     """An enclosure of 1 - cos(2π/N), T1b's margin on the circle."""
-    with _precision(precision):
-        return _ends(1 - (2 * flint.arb.pi() / entities).cos())
+    with flint.ctx.workprec(precision):
+        low, high = bounds(1 - flint.arb.cos_pi_fmpq(flint.fmpq(2, entities)))
+    assert low is not None
+    assert high is not None
+    return low, high
 
 
-@contextmanager
-def _precision(bits: int) -> Iterator[None]:
-    before, flint.ctx.prec = flint.ctx.prec, bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = before
+def _of_all(outcomes: list[_Outcome]) -> tuple[Fraction | None, Fraction | None]:
+    """Bounds of the least margin: it is above all that is known, and below any."""
+    lows = [outcome.low for outcome in outcomes if outcome.low is not None]
+    highs = [outcome.high for outcome in outcomes if outcome.high is not None]
+    return min(lows) if len(lows) == len(outcomes) else None, min(highs, default=None)
 
 
-def _ends(ball: Any) -> tuple[Fraction, Fraction]:
-    """The end points of a ball, exactly."""
-    return _fraction(ball.lower()), _fraction(ball.upper())
+def _run_at_rising_precision(
+    enclosed: Callable[[int], _Enclosed], task: Task, query: _Query, bits: int, most: int
+) -> _Outcome:
+    """The outcome at the first precision that decides it, out of bits, 2·bits, .., or at the last one up to `most`."""
+    while True:
+        with flint.ctx.workprec(bits):
+            try:
+                found = _run_query(enclosed(bits), task, query)
+            except Undecided as undecided:
+                found = _Outcome(None, reason=str(undecided))
+        if found.right is not None:
+            return found
+        if 2 * bits > most:
+            return replace(found, reason=f"{found.reason} is not decided at {bits} bits")
+        bits *= 2
 
 
-def _fraction(point: Any) -> Fraction:
-    mantissa, exponent = point.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-
-
-def _run_query(
-    model: _Balls, task: Task, subject: int, word: NDArray[np.int64], expected: int
-) -> tuple[Any, list[int]]:
-    """The ball of the least margin over the steps, and the tokens emitted; Undecided when a token is not determined."""
-    prompt = [subject, *(model.transformer.entities + word).tolist()]
-    margins, emitted = [], []
+def _run_query(model: _Enclosed, task: Task, query: _Query) -> _Outcome:
+    """The query with this prompt; Undecided when a token of the chain, or what a hardmax head reads, is not certain."""
+    margins: list[Real] = []
+    emitted: list[int] = []
     for step in range(task.steps):
-        logits = model.logits(prompt)
-        best = max(range(len(logits)), key=lambda answer: logits[answer].mid())
-        own = expected if step == task.steps - 1 else best
-        rival = _largest([value for answer, value in enumerate(logits) if answer != own])
-        margins.append(logits[own] - rival)
-        if own == best and step < task.steps - 1 and not margins[-1] > 0:
-            raise Undecided
-        emitted.append(best)
-        prompt.append(best)
-    return -_largest([-margin for margin in margins]), emitted
+        last = model.last_row(query.prompt + emitted)
+        final, logits = step == task.steps - 1, model.logits(last)
+        own = query.expected if final else index_of_largest(logits)
+        found = model.margins(last, own)
+        balls = [margin.ball for margin in found]
+        if not final and not all(ball > 0 or ball.is_zero() for ball in balls):
+            raise Undecided(f"token {step + 1} of the chain")
+        margins += found
+        # A tie that is certain is a failure, and the chain goes on with another answer, as in the exact check.
+        beaten = any(ball <= 0 for ball in balls)
+        emitted.append(_largest_but(own, logits) if beaten else own)
+    return _Outcome(
+        _suffice(margins, query.claimed),
+        *bounds_of_least(margins),
+        tuple(emitted),
+        f"whether a margin reaches {query.claimed}",
+    )
 
 
-def _largest(values: list[Any]) -> Any:
-    """The ball of the maximum."""
-    result = values[0]
-    for value in values[1:]:
-        result = result.max(value)
-    return result
+def _largest_but(own: int, logits: list[Real]) -> int:
+    """The first of the largest logits other than one of them."""
+    rival = index_of_largest(logits[:own] + logits[own + 1 :])
+    return rival + (rival >= own)
 
 
-class _Balls:
-    """A transformer with ball weights."""
+def _suffice(margins: list[Real], claimed: Fraction) -> bool | None:
+    """Whether all margins are positive, and at least the claim (>= 0); None when that is not certain."""
+    wanted = Real(rational(claimed), flint.arb(0))
+    slacks = [(margin - wanted if claimed else margin).ball for margin in margins]
+    if all(slack >= 0 if claimed else slack > 0 for slack in slacks):
+        return True
+    return False if any(slack < 0 if claimed else slack <= 0 for slack in slacks) else None
 
-    def __init__(self, transformer: Transformer, weight_error: float) -> None:
+
+def _fitting(transformer: Transformer, errors: Errors) -> Errors:
+    """The errors, if they are those of tensors of the model; InputError otherwise."""
+    shapes = {name: array.shape for name, array in transformer.tensors()}
+    for name, error in errors.items():
+        if error.shape != shapes.get(name):
+            raise InputError(f"errors of {name} have shape {list(error.shape)}; the model has {shapes.get(name)}")
+    return errors
+
+
+class _Enclosed:
+    """A transformer with its weights as fractions and balls, for the precision in force."""
+
+    def __init__(self, transformer: Transformer, errors: Errors) -> None:
         self.transformer = transformer
-        self._error = weight_error
+        self._tensors = dict(transformer.tensors())
+        self._errors = errors
+        self._beta = rational(np.asarray(transformer.beta or 0).item())
         self._heads = [
-            [tuple(self._matrix(w[h]) for w in (b.W_Q, b.W_K, b.W_V, b.W_O)) for h in range(b.heads)]
-            for b in transformer.blocks
+            [[self._weights(f"blocks.{i}.{name}", h) for name in ("W_Q", "W_K", "W_V", "W_O")] for h in range(b.heads)]
+            for i, b in enumerate(transformer.blocks)
         ]
         self._mlps = [
-            tuple(self._matrix(w) for w in (b.W_in, b.b_in[None], b.W_out, b.b_out[None])) for b in transformer.blocks
+            (
+                self._weights(f"blocks.{i}.W_in"),
+                self._weights(f"blocks.{i}.b_in", None),
+                self._weights(f"blocks.{i}.W_out"),
+                self._weights(f"blocks.{i}.b_out", None),
+            )
+            for i in range(len(transformer.blocks))
         ]
-        self._readout = self._matrix(transformer.W_U), self._matrix(transformer.b_U[None])
+        self._W_U, self._b_U = self._weights("W_U"), self._weights("b_U", None)
 
-    def _matrix(self, array: NDArray[Any]) -> Matrix:
-        def ball(value: Any) -> Any:
-            """An integer exactly, any other weight as the ball around it whose radius is the weight error."""
-            number = float(value) if isinstance(value, float | np.floating) else int(value)
-            return flint.arb(number) if number == int(number) else flint.arb(number, self._error)
+    def _weights(self, name: str, index: Any = slice(None)) -> RealMatrix:
+        """The part of a tensor with this index: a head, a list of rows, or None for a bias as a matrix of one row."""
+        errors = self._errors.get(name)
+        return RealMatrix.of_weights(self._tensors[name][index], None if errors is None else errors[index])
 
-        rows, columns = array.shape
-        return flint.arb_mat(rows, columns, [ball(value) for value in array.ravel().tolist()])
+    def last_row(self, prompt: list[int]) -> RealMatrix:
+        """What the read-out reads: the stream at the last position, a matrix of one row."""
+        stream = self._weights("W_E", prompt) + self._weights("W_pos", slice(len(prompt)))
+        for number in range(len(self.transformer.blocks) - 1):
+            stream = self._run_block(number, stream, stream)
+        return self._run_block(-1, stream, stream.last()) if self.transformer.blocks else stream.last()
 
-    def logits(self, prompt: list[int]) -> list[Any]:
-        """The balls of the logits at the last position."""
-        model = self.transformer
-        stream = self._matrix(model.W_E[prompt]) + self._matrix(model.W_pos[: len(prompt)])
-        for number, block in enumerate(model.blocks):
-            stream = self._run_block(number, block, stream)
-        last = flint.arb_mat([_row(stream, len(prompt) - 1)])
-        return _row(last * self._readout[0] + self._readout[1], 0)
+    def logits(self, last: RealMatrix) -> list[Real]:
+        """The logits."""
+        return (last * self._W_U + self._b_U).numbers()
 
-    def _run_block(self, number: int, block: Block, stream: Matrix) -> Matrix:
-        length = stream.nrows()
-        middle = stream
-        if block.heads:
-            attended = [self._attend(head, stream) for head in self._heads[number]]
-            middle = sum(attended[1:], attended[0])
-            middle = middle + stream if self.transformer.residual else middle
+    def margins(self, last: RealMatrix, own: int) -> list[Real]:
+        """The logit of one answer less each of the others; columns are subtracted first, for what they share is none of
+        it.
+        """
+        columns = ones(1, self.transformer.answers)
+        weights, bias = self._W_U.column(own) * columns - self._W_U, self._b_U.column(own) * columns - self._b_U
+        numbers = (last * weights + bias).numbers()
+        return numbers[:own] + numbers[own + 1 :]
+
+    def _run_block(self, number: int, stream: RealMatrix, here: RealMatrix) -> RealMatrix:
+        """The stream after a block at the positions `here`: the last rows of the stream, all or some."""
+        middle = here
+        for place, head in enumerate(self._heads[number]):
+            attended = self._attend(head, stream, here)
+            middle = middle + attended if place or self.transformer.residual else attended
         W_in, b_in, W_out, b_out = self._mlps[number]
-        ones = flint.arb_mat(length, 1, [1] * length)
-        output = _relu(middle * W_in + ones * b_in) * W_out + ones * b_out
+        rows = ones(here.exact.nrows(), 1)
+        output = (middle * W_in + rows * b_in).positive_part() * W_out + rows * b_out
         return output + middle if self.transformer.residual else output
 
-    def _attend(self, head: tuple[Matrix, ...], stream: Matrix) -> Matrix:
+    def _attend(self, head: list[RealMatrix], stream: RealMatrix, here: RealMatrix) -> RealMatrix:
         W_Q, W_K, W_V, W_O = head
-        length = stream.nrows()
-        scores = (stream * W_Q) * (stream * W_K).transpose()
-        pattern = []
-        for position in range(length):
-            visible = position + 1 if self.transformer.causal else length
-            weights = self._weights(_row(scores, position)[:visible])
-            pattern.append(weights + [flint.arb(0)] * (length - visible))
-        return flint.arb_mat(pattern) * stream * W_V * W_O
+        length, asked = stream.exact.nrows(), here.exact.nrows()
+        scores = (here * W_Q) * (stream * W_K).transpose()
+        pattern: list[Real] = []
+        for row in range(asked):
+            visible = length - asked + row + 1 if self.transformer.causal else length
+            pattern += self._attention(scores.row(row)[:visible]) + [NOTHING] * (length - visible)
+        return RealMatrix.of_numbers(asked, length, pattern) * stream * W_V * W_O
 
-    def _weights(self, scores: list[Any]) -> list[Any]:
-        if self.transformer.attention == "uniform":
-            return [flint.arb(1) / len(scores)] * len(scores)
+    def _attention(self, scores: list[Real]) -> list[Real]:
         if self.transformer.attention == "softmax":
-            top = _largest(scores)
-            powers = [(flint.arb(self.transformer.beta) * (score - top.mid())).exp() for score in scores]
-            return [power / sum(powers) for power in powers]
-        rest = [[other for place, other in enumerate(scores) if place != t] for t in range(len(scores))]
-        wins = [all(score >= other for other in others) for score, others in zip(scores, rest, strict=True)]
-        loses = [any(score < other for other in others) for score, others in zip(scores, rest, strict=True)]
-        if any(not win and not lose for win, lose in zip(wins, loses, strict=True)):
-            raise Undecided
-        return [flint.arb(int(win)) / sum(wins) for win in wins]
-
-
-def _row(matrix: Matrix, row: int) -> list[Any]:
-    return [matrix[row, column] for column in range(matrix.ncols())]
-
-
-def _relu(matrix: Matrix) -> Matrix:
-    zero = flint.arb(0)
-    return flint.arb_mat(matrix.nrows(), matrix.ncols(), [value.max(zero) for value in matrix.entries()])
+            return softmax(scores, self._beta)
+        return hardmax(scores if self.transformer.attention == "hardmax" else [NOTHING] * len(scores))

@@ -7,12 +7,15 @@ this is d = R.
 
 On a circle two real coordinates a relation do as well: blocks (cos 2πa/N, sin 2πa/N), e_r = +1 on block r and -1
 elsewhere, so that ReLU(u + 1) = u + 1 and ReLU(u - 1) = 0; b_out = -1 gives the unit code of the answer, the logits are
-cos(2π(a - a')/N), and the margin is 1 - cos(2π/N). Its weights are irrational: it is checked in interval arithmetic.
+cos(2π(a - a')/N), and the margin is 1 - cos(2π/N). Its weights are irrational: it is checked in interval arithmetic, on
+weights that are widened until they hold both the floats and the real ones (`circle_errors`).
 """
 
 from __future__ import annotations
 
+import flint
 import numpy as np
+from numpy.typing import NDArray
 
 from constructions.parts import code_digits, digits, narrow, readout_by_distance, sum_of_blocks, uniform_block
 from theory import FactSystem, Transformer
@@ -44,8 +47,7 @@ def construct(system: FactSystem, bits: int) -> Transformer:
 
 def construct_circle(system: FactSystem) -> Transformer:
     """T1b on a circle, in float64: d = width = 2R; the margin is 1 - cos(2π/N) up to the rounding of the weights."""
-    angle = 2 * np.pi * np.arange(system.entities) / system.entities
-    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    circle = _circle(system.entities)
     dimension = 2 * system.relations
     gates = np.kron(2 * np.eye(system.relations) - 1, np.ones(2))
     b_out = np.zeros(dimension)
@@ -62,3 +64,31 @@ def construct_circle(system: FactSystem) -> Transformer:
         b_U=np.zeros(system.entities),
         attention="uniform",
     )
+
+
+def circle_errors(system: FactSystem) -> dict[str, NDArray[np.float64]]:
+    """By tensor, upper bounds of how far the weights of `construct_circle` are from the real ones; the tensors left out
+    hold the real ones.
+
+    Proof: cos(2πa/N) is enclosed by a ball (python-flint's cos_pi, at the exact fraction 2a/N), and the bound is the
+    largest distance of the float from a point of the ball, rounded up. So it holds whatever numpy's cosine does.
+    """
+    floats = _circle(system.entities)
+    errors = np.zeros_like(floats)
+    with flint.ctx.workprec(128):
+        for a, point in enumerate(floats.tolist()):
+            angle = flint.fmpq(2 * a, system.entities)
+            for axis, real in enumerate((flint.arb.cos_pi_fmpq(angle), flint.arb.sin_pi_fmpq(angle))):
+                bound = (real - point[axis]).abs_upper()
+                errors[a, axis] = 0 if bound == 0 else np.nextafter(float(bound), np.inf)
+    W_E = np.zeros((system.entities + system.relations, 2 * system.relations))
+    W_E[: system.entities] = errors[system.answers.T].reshape(system.entities, -1)
+    W_U = np.zeros((2 * system.relations, system.entities))
+    W_U[:2] = errors.T
+    return {"W_E": W_E, "W_U": W_U}
+
+
+def _circle(entities: int) -> NDArray[np.float64]:
+    """The points (cos 2πa/N, sin 2πa/N), shape [N, 2], up to the rounding of float64."""
+    angle = 2 * np.pi * np.arange(entities) / entities
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
