@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.campaign.evaluator import evaluate
 from constructions.certificate import certify
 from constructions.exhaustive import check_every_query
 from constructions.interval import check_every_query_by_intervals
 from tests.edits import put, tensor
 from tests.models import REAL, SOFTMAX, Model
-from tests.reference import Reference
 from theory import FactSystem, Task, Transformer, all_words
 from theory.transformer import run_with_cache
 
@@ -115,21 +115,8 @@ def inject(model: Model, system: FactSystem, hops: int, bits: int, *, seed: int 
 
 def is_harmful(transformer: Transformer, system: FactSystem, task: Task, claimed: Fraction | int) -> bool | None:
     """True iff some query's margin is not positive, or below the claim; None when softmax is too close to tell."""
-    margins, exact = float_margins(transformer, system, task)
-    harmful = (margins <= 0) | (margins < float(claimed))
-    if exact:
-        return bool(harmful.any())
-    unsure = (np.abs(margins) < TOO_CLOSE) | (np.abs(margins - float(claimed)) < TOO_CLOSE)
-    if (harmful & ~unsure).any() or not unsure.any():
-        return bool((harmful & ~unsure).any())
-    if transformer.attention == "softmax":
-        return None
-    reference, (subjects, words) = Reference(transformer), _all_queries(system, task)
-    for subject, word in zip(subjects[unsure].tolist(), words[unsure].tolist(), strict=True):
-        margin = reference.outcome(system, task, subject, word).margin
-        if margin <= 0 or margin < claimed:
-            return True
-    return False
+    right = evaluate(transformer, system, task).is_right(claimed)
+    return None if right is None else not right
 
 
 def _all_queries(system: FactSystem, task: Task) -> tuple[Array, Array]:
