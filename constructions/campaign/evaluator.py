@@ -26,13 +26,14 @@ Query = tuple[int, tuple[int, ...]]
 class Outcome:
     """One query: [low, high] encloses the least margin over the steps, and the tokens emitted.
 
-    The ends are equal unless attention is softmax. `low` is None when an enclosure was too wide to tell a token. A
-    chain that was cut short, by a tie or for that reason, has fewer tokens than steps.
+    The ends are equal unless attention is softmax. A chain is `cut` short by a tie, and also (then `low` is None) by an
+    enclosure that is too wide to tell its next token.
     """
 
     low: Fraction | None
     high: Fraction
     emitted: tuple[int, ...]
+    cut: bool = False
 
     @property
     def margin(self) -> Fraction:
@@ -119,7 +120,7 @@ class Evaluator:
             low, high = _margin(logits, right if step == steps - 1 else largest)
             if step < steps - 1 and low <= 0:
                 known = low == high and lows == highs  # a tie, or an enclosure that does not tell which is the largest
-                return Outcome(low if known else None, min(*highs, high) if highs else high, tuple(emitted))
+                return Outcome(low if known else None, min([*highs, high]), tuple(emitted), cut=True)
             lows.append(low)
             highs.append(high)
             emitted.append(largest)
