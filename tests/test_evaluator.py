@@ -168,14 +168,13 @@ def test_the_exponential_of_a_sum_is_a_product(first: Fraction, second: Fraction
 
 
 def test_softmax_of_vague_scores_encloses_what_they_allow() -> None:
-    exactly = [
-        softmax([(s, s), (t, t), (Fraction(0),) * 2]) for s in (Fraction(1), Fraction(2)) for t in (Fraction(3),)
-    ]
-    vague = softmax([(Fraction(1), Fraction(2)), (Fraction(3),) * 2, (Fraction(0),) * 2])
+    known = (Fraction(3),) * 2, (Fraction(0),) * 2
+    exactly = [softmax(((score, score), *known)) for score in (Fraction(1), Fraction(3, 2), Fraction(2))]
+    vague = softmax(((Fraction(1), Fraction(2)), *known))
     for weights in exactly:
         assert all(low <= least and most <= high for (low, high), (least, most) in zip(vague, weights, strict=True))
         assert sum(low for low, _ in weights) <= ONE <= sum(high for _, high in weights)
-    assert softmax([(Fraction(-(10**9)), Fraction(10**9))] * 2) == [(0, ONE)] * 2
+    assert softmax(((Fraction(-(10**9)), Fraction(10**9)),) * 2) == [(0, ONE)] * 2
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)), min_size=3, max_size=3), st.data())

@@ -176,5 +176,5 @@ class _Block:
             return mean([row for row, score in zip(visible, scores, strict=True) if score == top])
         if len(scores) == 1 or all(low == high == scores[0][0] for low, high in scores):
             return mean(visible)
-        weights = softmax([(self._beta * low, self._beta * high) for low, high in scores])
+        weights = softmax(tuple([(self._beta * low, self._beta * high) for low, high in scores]))
         return total([weighted(row, *ends, ONE) for row, ends in zip(visible, weights, strict=True)])

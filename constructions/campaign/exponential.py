@@ -7,7 +7,6 @@ end and up for the upper one, and exp(-y) = 1/exp(y).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -35,7 +34,8 @@ def exponential(argument: Fraction) -> tuple[int, int]:
     return square // (most + high), -(-square // least)
 
 
-def softmax(scores: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[int, int]]:
+@lru_cache(maxsize=10**4)
+def softmax(scores: tuple[tuple[Fraction, Fraction], ...]) -> list[tuple[int, int]]:
     """(low, high) for each t, with low <= 2^PRECISION·exp(s_t)/Σ_u exp(s_u) <= high, for two or more scores given by
     their ends.
     """

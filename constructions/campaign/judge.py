@@ -88,7 +88,7 @@ def faults_of_certificate(proof: certificate.Certificate, truth: Truth, claimed:
     faults = []
     if truth.is_right(claimed) is False:
         faults.append(f"the certificate accepts, but query {truth.wrong(claimed)} is wrong")
-    if proof.margin is None or proof.margin <= 0 or proof.margin < claimed:
+    elif proof.margin is None or proof.margin <= 0 or proof.margin < claimed:
         faults.append(f"the certificate accepts with the margin {proof.margin}, and {claimed} was asked for")
     elif proof.margin > truth.high:
         faults.append(f"the certificate claims the margin {proof.margin}, but it is {truth.high}")

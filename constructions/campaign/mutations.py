@@ -85,13 +85,14 @@ def stored(values: list[Number], kind: Any) -> Array | None:
 
 
 def replaced(array: Array, change: Callable[[Number], Number]) -> Array | None:
-    """The array with every entry changed, in its own type or the first that holds the numbers; rounded to float64 when
-    none does, and None where they are beyond float64's range.
+    """The array with every entry changed, as `refilled` stores it."""
+    return refilled(array, [change(value) for value in array.ravel().tolist()])
+
+
+def refilled(array: Array, values: list[Number]) -> Array | None:
+    """The numbers in the array's shape, in its own type or the first that holds them; rounded to float64 when none
+    does, and None where they are beyond its range.
     """
-    return _refilled(array, [change(value) for value in array.ravel().tolist()])
-
-
-def _refilled(array: Array, values: list[Number]) -> Array | None:
     for kind in (array.dtype, np.int64, np.uint64):
         found = stored(values, kind)
         if found is not None:
@@ -140,7 +141,7 @@ def entries(model: Model, generator: np.random.Generator) -> tuple[Model, str] |
         change = names[generator.integers(len(names))]
         values[place] = ENTRIES[change](values[place])
         said.append(f"{name}{[int(i) for i in np.unravel_index(place, array.shape)]} {change}")
-    return changed(model, {name: _refilled(array, values)}, ", ".join(said))
+    return changed(model, {name: refilled(array, values)}, ", ".join(said))
 
 
 def one_type(model: Model, generator: np.random.Generator) -> tuple[Model, str] | None:
