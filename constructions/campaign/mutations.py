@@ -269,11 +269,11 @@ def switches(model: Model, generator: np.random.Generator) -> tuple[Model, str] 
     elif which == 1:
         settings = {"causal": not transformer.causal}
     elif which == 2 and transformer.beta is not None:
-        settings = {"beta": transformer.beta * float(generator.choice([0.25, 0.5, 2, 4, 1000]))}
-        if not 2.0**-20 < settings["beta"] < 2.0**20:
+        settings = {"beta": transformer.beta * float(generator.choice([0.25, 0.5, 2, 4, 1000, 1e9]))}
+        if not 2.0**-20 < settings["beta"] < 2.0**40:
             return None
     else:
-        attention = str(generator.choice([kind for kind in ("uniform", "hardmax", "softmax")]))
+        attention = str(generator.choice(["uniform", "hardmax", "softmax"]))
         if attention == transformer.attention:
             return None
         beta = float(math.log(generator.integers(2, 1000))) if attention == "softmax" else None
