@@ -40,6 +40,7 @@ for command in (
     verification.construct,
     verification.count,
     verification.bounds,
+    verification.campaign,
     experiments.compare,
     experiments.mechanism,
     experiments.probe,

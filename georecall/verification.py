@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from georecall.options import checks_of_preset, count_option, file_option, finish, preset_option, seed_option
+from georecall.options import (
+    check_outputs,
+    checks_of_preset,
+    count_option,
+    file_option,
+    finish,
+    preset_option,
+    seed_option,
+)
 from theory.errors import InputError
 
 
@@ -180,3 +188,36 @@ def bounds(
         click.echo(text, nl=False)
     else:
         report.write(text, out)
+
+
+@click.command()
+@count_option("--mutants", "How many: mutants 0, 1, .. of the seed.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), help="For how long (60, unless --mutants is given)."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the mutants.")
+@count_option("--workers", "Processes.", default=1, show_default=True)
+@file_option("--json", "Write the table and the violations here, as JSON.")
+def campaign(mutants: int | None, seconds: float | None, seed: int, workers: int, json: Path | None) -> None:
+    """Try to fool the checkers: mutants of every construction, and the truth about each from an evaluator of its own.
+
+    Mutant number i of a seed is the same everywhere; a number of mutants gives the same table again. Interrupted, it
+    prints the table so far. Exit status 1 if a checker said what it may not say.
+    """
+    from constructions.campaign.report import Report, print_report
+    from constructions.campaign.run import progress, reports
+    from theory.files import write_atomically
+
+    check_outputs(json)
+    seconds = 60.0 if seconds is None and mutants is None else seconds
+    report = Report(seed)
+    try:
+        with progress(mutants, seconds) as show:
+            for report in reports(seed, mutants=mutants, seconds=seconds, workers=workers):
+                show(report)
+    finally:  # an interrupted campaign has found something too
+        print_report(report)
+        if json is not None:
+            text = report.to_json()
+            write_atomically(json, lambda file: file.write_text(text, encoding="utf-8"))
+    sys.exit(1 if report.violations else 0)

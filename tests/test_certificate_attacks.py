@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from constructions import t1, t1b, t1d, t2, t2b, t3, t3b, t4, t6
+from constructions.campaign.evaluator import evaluate
 from constructions.exhaustive import check_every_query
 from tests.deciding import COMMUTING, SYSTEM, decide, decide_softmax, require_acceptance, require_refusal
 from tests.edits import put, raised, tensor, wider, with_tensor
-from tests.faults import float_margins
 from theory import Block, FactSystem, Task, Transformer
 
 EVERYWHERE = slice(None)
@@ -168,7 +168,7 @@ def test_softmax_that_leaks(construct: object) -> None:
     for factor in (100.0, 2.0, 1.0, 0.7, 0.4, 0.1, 0.01):
         cooled = dataclasses.replace(transformer, beta=transformer.beta * factor)
         accepted = decide_softmax(cooled, SYSTEM, Task(2, 1)).accepted
-        outcomes.append((accepted, bool(float_margins(cooled, SYSTEM, Task(2, 1))[0].min() > 0)))
+        outcomes.append((accepted, evaluate(cooled, SYSTEM, Task(2, 1)).is_right()))
     assert outcomes[:3] == [(True, True)] * 3
     assert outcomes[-1] == (False, False)
 
@@ -230,7 +230,7 @@ def test_softmax_that_opens_a_closed_unit(weight: int, accepted: bool) -> None:
         beta=5.0,
     )
     assert decide_softmax(transformer, SWAP, Task()).accepted == accepted
-    assert (float_margins(transformer, SWAP, Task())[0].min() > 0) == accepted
+    assert evaluate(transformer, SWAP, Task()).is_right() == accepted
 
 
 @pytest.mark.parametrize(("amount", "accepted"), [(10, True), (1000, False)])
@@ -239,7 +239,7 @@ def test_softmax_that_leaks_into_the_residual_stream(amount: int, accepted: bool
     transformer = reading_the_subject([[1], [-1]], [amount], [[-1], [1]], [[]], [], beta=5.0, residual=True)
     transformer = put(transformer, "blocks.0.b_out", 0, -amount)
     assert decide_softmax(transformer, SWAP, Task()).accepted == accepted
-    assert (float_margins(transformer, SWAP, Task())[0].min() > 0) == accepted
+    assert evaluate(transformer, SWAP, Task()).is_right() == accepted
 
 
 # Gates.

@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from constructions import t1, t3
+from constructions.campaign.evaluator import Evaluator, evaluate
 from constructions.exact import ExactModel, Product
 from constructions.exhaustive import check_every_query
 from constructions.integers import add, numerators, scaled, transposed
 from tests.models import EXACT, Case, Model, cases
 from tests.random_models import FRACTIONS, INTEGERS, Shape, random_model, shapes
-from tests.reference import Reference
 from theory import Block, FactSystem, InputError, Task, Transformer, all_words
 from theory.transformer import run_with_cache
 
 
 def require_agreement(transformer: Transformer, *, rational: bool = False) -> None:
     """All logits of all prompts of two and three tokens are those of the fractions."""
-    model, reference = ExactModel(transformer, rational=rational), Reference(transformer)
+    model, evaluator = ExactModel(transformer, rational=rational), Evaluator(transformer)
     for length in (2, 3):
         words = all_words(2, length - 1)
         prompts = np.array([[x, *(3 + word)] for x in range(3) for word in words])
@@ -31,7 +31,7 @@ def require_agreement(transformer: Transformer, *, rational: bool = False) -> No
         assert logits.shape == (3, len(prompts))
         for column, prompt in zip(logits.T.tolist(), prompts.tolist(), strict=True):
             assert all(value == int(value) for value in column)
-            assert [Fraction(int(value), denominator) for value in column] == reference.logits(prompt)
+            assert [Fraction(int(value), denominator) for value in column] == evaluator.logits(prompt).values()
 
 
 @given(shape=shapes, kinds=st.lists(st.sampled_from(list(INTEGERS)), min_size=1, max_size=3), seed=st.integers(0, 999))
@@ -72,12 +72,10 @@ def test_small_models_agree_with_the_plain_pass(shape: Shape, seed: int) -> None
 def test_margins_agree_with_fractions(model: Model, case: Case) -> None:
     system, task = case.system, model.task(case.hops)
     transformer = model.build(system, case.hops, case.bits)
-    reference = Reference(transformer)
-    words = all_words(system.relations, task.hops).tolist()
-    outcomes = [reference.outcome(system, task, x, word) for x in range(system.entities) for word in words]
     verdict = check_every_query(transformer, system, task)
+    truth = evaluate(transformer, system, task)
     assert isinstance(verdict.margin, Fraction)
-    assert verdict.margin == min(outcome.margin for outcome in outcomes)
+    assert verdict.margin == truth.low == truth.high
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from constructions import exhaustive, t1, t1b, t2, t3, t3b, t6
+from constructions.campaign.evaluator import evaluate
 from constructions.exhaustive import Counterexample, Verdict, check_every_query, check_sampled_queries
 from tests.models import EXACT, Case, Model, cases, named
-from tests.reference import Reference
-from theory import FactSystem, InputError, Task, Transformer, all_words
+from theory import FactSystem, InputError, Task, Transformer
 
 SYSTEM = FactSystem([[1, 2, 0, 3], [3, 0, 1, 2]])
 
@@ -69,9 +69,7 @@ def test_the_counterexample_does_not_depend_on_the_chunks(chunk: int, monkeypatc
 def test_verdicts_on_the_wrong_facts_agree_with_fractions(model: Model, case: Case) -> None:
     transformer, task = model.build(case.system, case.hops, case.bits), model.task(case.hops)
     other = FactSystem(np.roll(case.system.answers, 1, axis=1))
-    reference = Reference(transformer)
-    words = all_words(other.relations, task.hops).tolist()
-    outcomes = {(x, tuple(w)): reference.outcome(other, task, x, w) for x in range(other.entities) for w in words}
+    outcomes = evaluate(transformer, other, task).outcomes
     verdict = check_every_query(transformer, other, task)
     assert verdict.margin == min(outcome.margin for outcome in outcomes.values())
     failing = [query for query, outcome in outcomes.items() if outcome.margin <= 0]

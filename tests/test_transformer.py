@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.reference import Reference
+from constructions.campaign.evaluator import Evaluator
 from theory import Block, InputError, Transformer
 from theory.transformer import attention_pattern, run_with_cache
 
@@ -240,8 +240,8 @@ def small_transformers(draw: st.DrawFn) -> Transformer:
 def test_the_definition_in_fractions_agrees(transformer: Transformer, subject: int, relation: int) -> None:
     """Means of two tokens are halves: float64 computes every value exactly."""
     logits, _ = run_with_cache(transformer, np.array([[subject, relation]]))
-    exact = Reference(transformer).logits([subject, relation])
-    assert [Fraction(value) for value in logits[0].tolist()] == [Fraction(value) for value in exact]
+    exact = Evaluator(transformer).logits([subject, relation]).values()
+    assert [Fraction(value) for value in logits[0].tolist()] == exact
 
 
 def test_sizes_and_parameters() -> None:
