@@ -14,6 +14,7 @@ from bounds.layout import Table, render
 from empirical.compare import TRAINER, UNFINISHED, Report, rows, write
 from empirical.compare import compare as run_comparison
 from empirical.comparison import Comparison
+from empirical.engine import deadline_after
 from empirical.local_pool import LocalPool
 from empirical.middle import Outcome, described
 from empirical.presets import preset as find_preset
@@ -74,7 +75,8 @@ def compare(
         """The run in a few words, to whoever shows the progress."""
         progress(done, f"N = {result.config.entities}, d = {result.config.dimension}: {result.status}")
 
-    # The pool first: what it refuses must not leave an empty store behind.
+    # The pool and the time first: what they refuse must not leave an empty store behind.
+    deadline_after(time_budget)
     with _pool(engine, address, workers, device) as pool, open_store(store) as opened:
         found = run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
     return replace(found, device=device)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from empirical.capacity_fit import Residual
 from empirical.comparison import Comparison, beside_theory
-from empirical.engine import Pool, run_on
+from empirical.engine import Pool, deadline_after, run_on
 from empirical.laws import measure
 from empirical.middle import Outcome
 from empirical.middle import middle as train_from_middle
@@ -81,12 +81,15 @@ class Report:
 
 def train_and_check(configs: Sequence[RunConfig], device: str) -> Iterator[tuple[RunResult, dict[str, NDArray[Any]]]]:
     """The trainer of a work unit: train, and put what memorised every fact to the exact check where it is not too
-    large."""
+    large. Raises MemoryError when the memory does not suffice for a run: others may have filled it.
+    """
     from empirical.conversion import exact_check
-    from empirical.training import train_each
+    from empirical.training import OUT_OF_MEMORY, train_each
 
     for _, done in train_each(configs, device):
         result = done.result
+        if result.error.startswith(OUT_OF_MEMORY):
+            raise MemoryError(result.error.removeprefix(OUT_OF_MEMORY))
         if result.perfect:
             result = dataclasses.replace(result, exact=exact_check(done.parameters, result.config))
         yield result, {name: tensor.numpy() for name, tensor in done.parameters.items()}
@@ -103,22 +106,29 @@ def compare(
     """Run the searches of a preset to their end, or until `time_budget` seconds are over, and judge what is known.
 
     Training from T2e comes last, in this process: it is short, and no threshold depends on it, so it is not stored, and
-    is not begun once the time is over.
+    is not begun once the time is over. InputError for a time budget that is negative or NaN.
     """
-    deadline = None if time_budget is None else monotonic() + time_budget
-    known = {stored.result.config: stored.result for stored in store.all_runs()}
-    while batch := preset.plan.next_batch(known.values()):
-        left = None if deadline is None else max(0.0, deadline - monotonic())
-        sweep = run_on(pool, batch, store, time_budget=left, progress=partial(_count_on, progress, len(known)))
-        known |= {result.config: result for result in sweep.results}
+    deadline = deadline_after(time_budget)
+    results: dict[RunConfig, RunResult] = {}
+
+    def known(config: RunConfig) -> RunResult | None:
+        """What the store has of the run. Only what the searches ask for is read, and once: it may hold far more."""
+        if config not in results and (stored := store.find(config.key)) is not None:
+            results[config] = stored.result
+        return results.get(config)
+
+    while batch := preset.plan.next_batch(known):
+        left = max(0.0, deadline - monotonic())
+        sweep = run_on(pool, batch, store, time_budget=left, progress=partial(_count_on, progress, len(results)))
+        results |= {result.config: result for result in sweep.results}
         if sweep.missing:
             break
-    report = judge(preset, preset.plan.traces(known.values()))
+    report = judge(preset, preset.plan.traces(known))
     if not report.complete or not preset.middle_sizes:
         return report
-    if deadline is not None and monotonic() > deadline:
+    if monotonic() > deadline:
         return dataclasses.replace(report, complete=False)
-    found = train_from_middle(preset.middle_sizes, progress=lambda done, run: progress(len(known) + done, run))
+    found = train_from_middle(preset.middle_sizes, progress=lambda done, run: progress(len(results) + done, run))
     return dataclasses.replace(report, middle=found)
 
 

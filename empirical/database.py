@@ -8,31 +8,56 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from empirical.runs import RunConfig
 from theory.errors import InputError
 
 APPLICATION_ID = 0x67656F52  # "geoR": what says that a SQLite file is a run store
 SCHEMA_VERSION = 1
 
+# Bytes up to which a store is checked whole when it is opened, which takes a moment. A larger one would take many: what
+# is damaged there is noticed when it is read.
+CHECKED_WHOLE = 64 * 2**20
+
 # The history comes last: it is the longest column, and listing skips it without reading its pages.
-SCHEMA = """
-CREATE TABLE runs (
-    key TEXT PRIMARY KEY NOT NULL,
-    config TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('memorised', 'not memorised', 'failed')),
-    accuracy REAL,
-    steps_taken INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    trained_scalars INTEGER NOT NULL,
-    exact INTEGER,
-    error TEXT NOT NULL,
-    ended TEXT NOT NULL,
-    provenance TEXT NOT NULL,
-    weights TEXT,
-    weights_sha256 TEXT,
-    history TEXT NOT NULL,
-    CHECK ((status = 'failed') = (accuracy IS NULL))
+COLUMNS = {
+    "key": "TEXT PRIMARY KEY NOT NULL",
+    "config": "TEXT NOT NULL",
+    "status": "TEXT NOT NULL CHECK (status IN ('memorised', 'not memorised', 'failed'))",
+    "accuracy": "REAL",
+    "steps_taken": "INTEGER NOT NULL",
+    "seconds": "REAL NOT NULL",
+    "trained_scalars": "INTEGER NOT NULL",
+    "exact": "INTEGER",
+    "error": "TEXT NOT NULL",
+    "ended": "TEXT NOT NULL",
+    "provenance": "TEXT NOT NULL",
+    "weights": "TEXT",
+    "weights_sha256": "TEXT",
+    "history": "TEXT NOT NULL",
+}
+SCHEMA = (
+    f"CREATE TABLE runs ({', '.join(f'{name} {declared}' for name, declared in COLUMNS.items())}, "
+    "CHECK ((status = 'failed') = (accuracy IS NULL)))"
 )
-"""
+TYPES = {"TEXT": str, "REAL": float, "INTEGER": int}
+
+
+def fits(column: str, value: object) -> bool:
+    """True iff the value is of the column's type: SQLite would also keep others there."""
+    declared = COLUMNS[column]
+    return isinstance(value, TYPES[declared.split()[0]]) or (value is None and "NOT NULL" not in declared)
+
+
+def field(name: str) -> str:
+    """A field of the run's configuration as an SQL expression; NULL where the configuration is damaged."""
+    return f"CASE WHEN json_valid(config) THEN json_extract(config, '$.{name}') END"
+
+
+# Runs are listed in the order of their configurations, a page at a time. Any version that knows the schema keeps the
+# index up to date; a store that was made without one gets it when it is next opened to write.
+ORDER = ", ".join(field(name) for name in RunConfig.__dataclass_fields__)
+INDEX_NAME = "runs_by_configuration"
+INDEX = f"CREATE INDEX IF NOT EXISTS {INDEX_NAME} ON runs ({ORDER})"
 
 
 def open_database(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
@@ -76,6 +101,10 @@ def _open(path: Path, mode: str, patience: float) -> sqlite3.Connection:
                     connection.execute(SCHEMA)
         with transaction(connection, "DEFERRED"):  # no writer changes the file while it is checked
             _check(path, connection)
+            indexed = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (INDEX_NAME,)).fetchone()
+        if mode != "ro" and not indexed:
+            with transaction(connection):
+                connection.execute(INDEX)
     except BaseException:
         connection.close()
         raise
@@ -103,9 +132,13 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     ((pages,), (page_size,)) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
     if path.stat().st_size < pages * page_size:  # SQLite would take what the last page lacks for zeros
         raise InputError(f"{path} is damaged (it has been cut short): restore it, or choose another store")
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        raise InputError(f"{path} is damaged ({' '.join(verdict.split())}): restore it, or choose another store")
+    if pages * page_size <= CHECKED_WHOLE:
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise InputError(f"{path} is damaged ({' '.join(verdict.split())}): restore it, or choose another store")
+    there = {name for _, name, *_ in connection.execute("PRAGMA table_info(runs)")}
+    if missing := [name for name in COLUMNS if name not in there]:
+        raise InputError(f"{path} is damaged (its runs lack {', '.join(missing)}): restore it, or choose another store")
 
 
 @contextlib.contextmanager
@@ -141,6 +174,9 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
+        if code is None and isinstance(error, sqlite3.OperationalError) and "UTF-8" in str(error):
+            # Python's own error, which has no code, and quotes the text.
+            error, code = sqlite3.DatabaseError("it holds text that is not UTF-8"), sqlite3.SQLITE_CORRUPT
         if code is None or code & 0xFF not in FAULTS:
             raise
         raise InputError(FAULTS[code & 0xFF].format(path=path, error=error)) from None

@@ -1,15 +1,20 @@
 """The driver of a sweep: skip the runs that the store has, share out the rest, write each result as it comes.
 
 Only the driver writes, so a sweep killed at any moment loses the runs under way and nothing else, and the same call
-goes on where it stopped. A run fails by itself: an exception, running out of memory or the death of its worker gives a
-result `failed` with the reason, and the others go on. A work unit of several runs that ends so is halved and tried
-again, until the blame falls on one run, or a smaller batch fits into memory. A unit whose machine is lost is tried
-again.
+goes on where it stopped. A run fails by itself: an exception gives a result `failed` with the reason, and the others go
+on. A work unit of several runs that ends so is halved and tried again, until the blame falls on one run, or a smaller
+batch fits into memory. A unit whose machine is lost is tried again.
+
+That memory did not suffice, or that a worker was killed, says nothing about the run: others may have filled the memory,
+and whoever kills a process does not ask what it computes. Such a run is put aside, and tried again when nothing else is
+under way. Only if that ends in the same way is it recorded as failed. So a sweep whose workers are killed ends with the
+rows of one whose workers are not.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import threading
 import time
@@ -27,7 +32,7 @@ from theory.errors import InputError
 
 # A stack this large keeps a GPU busy, and ends in about a minute at the paper's sizes: a time budget must wait for it.
 UNIT_LOGITS = 2**31
-MACHINES_LOST = 5  # a work unit whose machine is lost this often is taken to be the cause
+MACHINES_LOST = 5  # a work unit whose machine is lost this often may be the cause
 
 Progress = Callable[[int, int, RunResult], None]
 
@@ -70,10 +75,13 @@ class Sweep:
 
 @dataclass
 class _Unit:
-    """A work unit: the configurations that have no outcome yet, by key."""
+    """A work unit: the configurations that have no outcome yet, by key. `alone`: a run that was put aside, and shares
+    the machine with no other unit of this sweep.
+    """
 
     configs: dict[str, RunConfig]
     machines_lost: int = 0
+    alone: bool = False
     started: float = field(default_factory=time.monotonic)
 
 
@@ -107,14 +115,15 @@ def run_on(
     After `time_budget` seconds no work unit is started; those under way are finished. `progress` is called with
     (runs done, runs in all, result) after each result is in the store. An interrupt or SIGTERM ends the call at once,
     with KeyboardInterrupt or SystemExit: the runs under way are lost, the store is whole. Raises InputError when the
-    trainer refuses a configuration, or the store cannot be written.
+    time budget is no number of seconds, the trainer refuses a configuration, the pool is lost, or the store cannot be
+    written.
     """
+    deadline = deadline_after(time_budget)
     wanted = {config.key: config for config in configs}
-    done = {key: store.get(key).result for key in wanted if store.has(key)}
+    done = {key: stored.result for key in wanted if (stored := store.find(key)) is not None}
     todo = [config for key, config in wanted.items() if key not in done or (retry_failed and _failed(done[key]))]
     for config in todo:
         done.pop(config.key, None)
-    deadline = None if time_budget is None else time.monotonic() + time_budget
     with _exit_on_sigterm():
         try:
             for result in _share_out(pool, todo, store, deadline):
@@ -127,28 +136,46 @@ def run_on(
     return Sweep(tuple(done[key] for key in wanted if key in done), len(wanted) - len(done))
 
 
+def deadline_after(time_budget: float | None) -> float:
+    """The moment of `time.monotonic` at which the budget is used up, never if there is none; InputError for a number of
+    seconds that is negative or NaN.
+    """
+    if time_budget is None:
+        return math.inf
+    if not time_budget >= 0:
+        raise InputError(f"the time budget is {time_budget} seconds; it must be a number that is not negative")
+    return time.monotonic() + time_budget
+
+
 def _failed(result: RunResult) -> bool:
     return result.status == "failed"
 
 
-def _share_out(pool: Pool, todo: list[RunConfig], store: Store, deadline: float | None) -> Iterator[RunResult]:
+def _share_out(pool: Pool, todo: list[RunConfig], store: Store, deadline: float) -> Iterator[RunResult]:
     """The results of the runs to do, each once it is in the store."""
     waiting = deque(_Unit({config.key: config for config in unit}) for unit in _units(todo, pool.unit_size))
+    aside: deque[_Unit] = deque()
     running: dict[int, _Unit] = {}
     number = 0
     while True:
-        while waiting and len(running) < pool.capacity and (deadline is None or time.monotonic() < deadline):
-            unit = waiting.popleft()
+        while time.monotonic() < deadline and (unit := _next(waiting, aside, running, pool)):
             unit.started = time.monotonic()
             running[number] = unit
             pool.submit(number, list(unit.configs.values()))
             number += 1
         if not running:
             return
-        outcomes = [outcome for report in pool.wait() for outcome in _take(report, running, waiting)]
+        outcomes = [outcome for report in pool.wait() for outcome in _take(report, running, waiting, aside)]
         if outcomes:
             store.add_all(outcomes)
         yield from (outcome.result for outcome in outcomes)
+
+
+def _next(waiting: deque[_Unit], aside: deque[_Unit], running: dict[int, _Unit], pool: Pool) -> _Unit | None:
+    """The work unit to start now, if there is one; what was put aside comes last, and one at a time."""
+    if waiting:
+        return waiting.popleft() if len(running) < pool.capacity else None
+    return aside.popleft() if aside and not running else None
 
 
 def _units(todo: Sequence[RunConfig], size: int | None) -> Iterator[list[RunConfig]]:
@@ -164,9 +191,9 @@ def _units(todo: Sequence[RunConfig], size: int | None) -> Iterator[list[RunConf
         yield unit
 
 
-def _take(report: Report, running: dict[int, _Unit], waiting: deque[_Unit]) -> list[Outcome]:
+def _take(report: Report, running: dict[int, _Unit], waiting: deque[_Unit], aside: deque[_Unit]) -> list[Outcome]:
     """Book a report: the outcomes that it brings; a work unit that has ended leaves `running`, and what is left of it
-    fails or goes back to `waiting`.
+    fails, or goes back to `waiting`, or is put aside.
     """
     unit = running[report.unit]
     if report.outcome is not None:
@@ -183,16 +210,21 @@ def _take(report: Report, running: dict[int, _Unit], waiting: deque[_Unit]) -> l
         return []
     if report.lost and unit.machines_lost + 1 < MACHINES_LOST:
         unit.machines_lost += 1
-        waiting.appendleft(unit)
+        (aside if unit.alone else waiting).appendleft(unit)
         return []
     left = list(unit.configs.items())
     if len(left) > 1:
         middle = len(left) // 2
         waiting.extendleft([_Unit(dict(left[middle:])), _Unit(dict(left[:middle]))])
         return []
-    seconds = time.monotonic() - unit.started
-    reason = report.error or "the trainer gave no result"
-    return [Outcome(RunResult(left[0][1], "failed", None, 0, seconds, error=reason))]
+    if not (report.lost or report.killed):
+        reason = report.error or "the trainer gave no result"
+    elif unit.alone:
+        reason = f"{'lost again and again' if report.lost else 'killed twice'}, alone: {report.error}"
+    else:
+        aside.append(_Unit(unit.configs, alone=True))
+        return []
+    return [Outcome(RunResult(left[0][1], "failed", None, 0, time.monotonic() - unit.started, error=reason))]
 
 
 @contextlib.contextmanager

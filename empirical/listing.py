@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,27 +29,33 @@ COLUMNS = (
     "steps",
     "seconds",
 )
+TOGETHER = 1000  # lines that are aligned together
 WORDS = {"key", "k", "subjects", "read-out", "attention", "precision", "status"}  # the other columns are numbers
 
 
-def list_text(summaries: Iterable[Mapping[str, Any]]) -> str:
-    """A line for each of `Store.summaries`, aligned under a heading: N entities, R relations, k hops (CoT: by chain of
-    thought), embedding dimension d, MLP width, condition, outcome. The key is its first 12 digits.
+def list_lines(summaries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A heading, and a line for each of `Store.summaries`: N entities, R relations, k hops (CoT: by chain of thought),
+    embedding dimension d, MLP width, condition, outcome. The key is its first 12 digits.
+
+    Lines are aligned `TOGETHER` at a time, so that the first come at once however many there are; from one lot to the
+    next a column can only grow.
     """
-    rows = [COLUMNS, *(_cells(run) for run in summaries)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = [
-        "  ".join(
-            cell.ljust(width) if name in WORDS else cell.rjust(width)
-            for name, cell, width in zip(COLUMNS, row, widths, strict=True)
-        )
-        for row in rows
-    ]
-    return "\n".join(line.rstrip() for line in aligned)
+    remaining = iter(summaries)
+    rows = [COLUMNS, *map(_cells, islice(remaining, TOGETHER))]
+    widths = (0,) * len(COLUMNS)
+    while rows:
+        columns = zip(*rows, strict=True)
+        widths = tuple(max(width, *map(len, cells)) for width, cells in zip(widths, columns, strict=True))
+        for row in rows:
+            yield "  ".join(
+                cell.ljust(width) if name in WORDS else cell.rjust(width)
+                for name, cell, width in zip(COLUMNS, row, widths, strict=True)
+            ).rstrip()
+        rows = [*map(_cells, islice(remaining, TOGETHER))]
 
 
-def _cells(run: Mapping[str, Any]) -> list[str]:
-    return [
+def _cells(run: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
         run["key"][:12],
         str(run["entities"]),
         str(run["relations"]),
@@ -64,7 +71,7 @@ def _cells(run: Mapping[str, Any]) -> list[str]:
         "" if run["accuracy"] is None else f"{run['accuracy']:.4f}",
         str(run["steps_taken"]),
         f"{run['seconds']:.1f}",
-    ]
+    )
 
 
 def show_text(run: StoredRun) -> str:
@@ -101,25 +108,26 @@ def _plain(value: Any) -> str:
 def export_json(store: Store, path: Path, **where: object) -> int:
     """Write the runs (see `Store.all_runs`) as JSON, a line a run in the order of their configurations; how many.
 
-    The same store gives the same bytes. Provenance is listed once and named by its index. NaN and infinities, which
-    JSON lacks, are strings.
+    The same store gives the same bytes. They are written as they come, so that memory does not grow with their number.
+    Provenance is listed once, at the end, and named by its index. NaN and infinities, which JSON lacks, are strings.
     """
-    provenances: list[dict[str, str]] = []
-    lines = []
-    for run in store.all_runs(**where):
-        if run.provenance not in provenances:
-            provenances.append(run.provenance)
-        lines.append(json.dumps(_as_json(run, provenances.index(run.provenance)), allow_nan=False))
-    heading = f'"format": "geometric-recall runs", "schema": {SCHEMA_VERSION}'
-    runs = _json_list(lines)
-    known = _json_list([json.dumps(entry, sort_keys=True) for entry in provenances])
-    text = f'{{{heading},\n"provenance": {known},\n"runs": {runs}}}\n'
-    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
-    return len(lines)
+    provenances: dict[str, int] = {}
+    count, separator = 0, ",\n"
 
+    def write(file: Path) -> None:
+        """The heading, the runs as they come, and what was found to have made them."""
+        nonlocal count
+        with file.open("w", encoding="utf-8") as stream:
+            stream.write(f'{{"format": "geometric-recall runs", "schema": {SCHEMA_VERSION},\n"runs": [')
+            for run in store.all_runs(**where):
+                known = provenances.setdefault(json.dumps(run.provenance, sort_keys=True), len(provenances))
+                stream.write(separator if count else "\n")
+                stream.write(json.dumps(_as_json(run, known), allow_nan=False))
+                count += 1
+            stream.write(f'\n],\n"provenance": [\n{separator.join(provenances)}\n]}}\n')
 
-def _json_list(lines: Sequence[str]) -> str:
-    return "[\n" + ",\n".join(lines) + "\n]" if lines else "[]"
+    write_atomically(path, write)
+    return count
 
 
 def _as_json(run: StoredRun, provenance: int) -> dict[str, Any]:

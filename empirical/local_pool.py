@@ -73,7 +73,7 @@ class LocalPool:
             try:
                 report = worker.pipe.recv()
             except (EOFError, OSError):
-                report = Report(unit, ended=True, error=worker.cause_of_death())
+                report = Report(unit, ended=True, error=worker.cause_of_death(), killed=True)
                 del self._busy[unit]
             else:
                 if report.ended:
@@ -122,7 +122,7 @@ class _Worker:
 def serve(pipe: Any, train: str, device: str) -> None:
     """A worker's life: train the work units that come through the pipe, until it or the driver is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt from the keyboard is the driver's to act on
-    threading.Thread(target=_end_with_driver, daemon=True).start()
+    threading.Thread(target=end_with_driver, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
         while True:
             unit, configs = pipe.recv()
@@ -130,7 +130,8 @@ def serve(pipe: Any, train: str, device: str) -> None:
                 pipe.send(report)
 
 
-def _end_with_driver() -> None:
+def end_with_driver() -> None:
+    """Wait for the end of the process that started this one, and end too, whatever is under way."""
     driver = multiprocessing.parent_process()
     if driver is not None:
         driver.join()

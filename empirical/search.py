@@ -14,14 +14,15 @@ bracket then moves, by the same rules. Nothing assumes that success is monotone 
 A `failed` run says nothing about memorisation. It is left out, and another seed takes its place; where twice the seeds
 wanted are used up, the search of the curve stops and says so.
 
-The search is a pure function: it is replayed from its beginning on the known results, and what it asks for is the part
-of the current batch that is missing. So an interrupted sweep goes on as if it had not been interrupted, whatever part
-of a batch was finished, and runs that the search did not ask for do not influence it.
+The search is a pure function: it is replayed from its beginning on the known results, each looked up when its turn
+comes, and what it asks for is the part of the current batch that is missing. So an interrupted sweep goes on as if it
+had not been interrupted, whatever part of a batch was finished, and runs that the search did not ask for do not
+influence it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
@@ -33,6 +34,8 @@ from theory.errors import InputError
 from theory.fact_system import check_count
 
 FOUND = "found"
+
+Known = Callable[[RunConfig], RunResult | None]  # what is known of a run; None: it has not ended
 
 
 @dataclass(frozen=True)
@@ -71,17 +74,15 @@ class Plan:
         if len(set(self.curves)) < len(self.curves):
             raise InputError("a curve occurs twice in the plan")
 
-    def next_batch(self, results: Iterable[RunResult]) -> tuple[RunConfig, ...]:
+    def next_batch(self, known: Known) -> tuple[RunConfig, ...]:
         """The runs to train now, for all curves, each once; empty when every search has stopped."""
-        known = by_config(results)
-        return tuple(dict.fromkeys(config for curve in self.curves for config in self.trace(curve, known).missing))
+        return tuple(dict.fromkeys(config for trace in self.traces(known) for config in trace.missing))
 
-    def traces(self, results: Iterable[RunResult]) -> tuple[Trace, ...]:
+    def traces(self, known: Known) -> tuple[Trace, ...]:
         """How far each curve has come."""
-        known = by_config(results)
         return tuple(self.trace(curve, known) for curve in self.curves)
 
-    def trace(self, curve: Curve, known: Mapping[RunConfig, RunResult]) -> Trace:
+    def trace(self, curve: Curve, known: Known) -> Trace:
         """Replays the search of one curve on the known results."""
         runs: list[RunResult] = []
         while True:
@@ -91,10 +92,11 @@ class Plan:
             if len(runs) == self.budget:
                 return Trace(curve, tuple(runs), (), f"budget of {self.budget} runs used")
             batch = [curve.config(dimension, seed) for dimension, seed in wanted[: self.budget - len(runs)]]
-            missing = tuple(config for config in batch if config not in known)
+            found = [known(config) for config in batch]
+            missing = tuple(config for config, result in zip(batch, found, strict=True) if result is None)
             if missing:
                 return Trace(curve, tuple(runs), missing, "")
-            runs += [known[config] for config in batch]
+            runs += [result for result in found if result is not None]
 
     def _next(self, curve: Curve, trials: tuple[Trials, ...]) -> list[tuple[int, int]] | str:
         """The next batch as (dimension, seed), or why there is none."""
@@ -156,9 +158,9 @@ class Plan:
         return max(1, floor(self.resolution * dimension))
 
 
-def by_config(results: Iterable[RunResult]) -> dict[RunConfig, RunResult]:
-    """The results by their configuration."""
-    return {result.config: result for result in results}
+def among(results: Iterable[RunResult]) -> Known:
+    """These results, and no others, as what is known."""
+    return {result.config: result for result in results}.get
 
 
 def bracket(trials: Iterable[Trials]) -> tuple[int | None, int | None]:

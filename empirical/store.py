@@ -11,8 +11,12 @@ What a kill at any moment, or a power cut, can leave behind:
   directory, and shared over a network file system, none of which holds for the log. A commit costs some milliseconds,
   and runs take seconds.
 * Weights are written to a temporary file, flushed to the disk and renamed before the row is committed, under a name
-  that holds the hash of their content. So a row never names weights that are missing or another run's; a file that no
-  row names is harmless, and `prune` deletes it.
+  that holds the hash of their content. So a row never names weights that are missing or another run's. A temporary file
+  that was left is deleted when the store is next opened to write; another file that no row names is harmless, and
+  `prune` deletes it.
+
+Runs are read a few at a time, each few in a transaction of their own: a store may hold more runs than fit in memory,
+and whoever looks through them keeps nobody from writing.
 
 A run that is there stays: writing it again changes nothing, unless it had failed. Every fault (locked, read-only,
 damaged, foreign or newer file, full disk) is an InputError of one line, and leaves the store as it was.
@@ -26,7 +30,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,19 +41,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
-from empirical.database import explained, open_database, transaction
+from empirical.database import COLUMNS, ORDER, explained, field, fits, open_database, transaction
 from empirical.runs import RunConfig, RunResult
 from theory.errors import InputError
 from theory.files import write_atomically
 
 RESULT_COLUMNS = ("status", "accuracy", "steps_taken", "seconds", "trained_scalars", "exact", "error")
 SUMMARY_COLUMNS = ("key", "config", *RESULT_COLUMNS, "ended", "weights")
-COLUMNS = (*SUMMARY_COLUMNS, "provenance", "weights_sha256", "history")
 
-INSERT = f"INSERT OR REPLACE INTO runs ({', '.join(COLUMNS)}) VALUES ({', '.join(':' + name for name in COLUMNS)})"
+# A failed run that is replaced keeps its place in the table, so that those who read meanwhile find it.
+INSERT = (
+    f"INSERT INTO runs ({', '.join(COLUMNS)}) VALUES ({', '.join(':' + name for name in COLUMNS)}) "
+    f"ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}"
+)
 
-WEIGHTS_NAME = re.compile(r"\.?[0-9a-f]{64}-[0-9a-f]{16}\.safetensors(\.\w+)?")
+ROWS_AT_ONCE = 250  # rows that are read in one go
+LARGEST = 2**63 - 1  # SQLite's largest number
+
+WEIGHTS_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}\.safetensors")
+UNFINISHED_NAME = re.compile(rf"\.{WEIGHTS_NAME.pattern}\.\w+")  # see `theory.files.write_atomically`
 
 
 class Outcome(NamedTuple):
@@ -92,6 +105,11 @@ class Store:
         self.path = path
         self.weights_directory = path.with_name(path.name + ".weights")
         self._read_only = read_only
+        try:
+            self._clear_unfinished()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Store:
         return self
@@ -130,6 +148,12 @@ class Store:
         with explained(self.path):
             return self._status(key) is not None
 
+    def find(self, key: str) -> StoredRun | None:
+        """The run with this whole key; None when there is none."""
+        with explained(self.path):
+            row = self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM runs WHERE key = ?", (key,)).fetchone()
+        return None if row is None else self._decode(dict(zip(COLUMNS, row, strict=True)))
+
     def get(self, key: str) -> StoredRun:
         """The run with this key, or with the only key that starts so; InputError when there is none, or several."""
         if re.fullmatch("[0-9a-f]{1,64}", key) is None:
@@ -141,24 +165,20 @@ class Store:
             raise InputError(f"{self.path} holds no run with the key {key}")
         if len(rows) > 1:
             raise InputError(f"{self.path} holds several runs whose keys start with {key}: give more of it")
-        values = dict(zip(COLUMNS, rows[0], strict=True))
-        return self._decode(self._config(values), values)
+        return self._decode(dict(zip(COLUMNS, rows[0], strict=True)))
 
     def all_runs(self, **where: object) -> Iterator[StoredRun]:
         """The runs with the given values of fields of RunConfig, or `status`, in the order of their configurations."""
-        for config, values in self._select(COLUMNS, where):
-            yield self._decode(config, values)
+        return map(self._decode, self._select(tuple(COLUMNS), where, LARGEST, 0))
 
-    def summaries(self, **where: object) -> list[dict[str, Any]]:
+    def summaries(self, limit: int = LARGEST, offset: int = 0, **where: object) -> Iterator[dict[str, Any]]:
         """As `all_runs`, but quick: a dictionary a run, of the fields of its configuration and result except the
-        history, and `key`, `ended` and `weights`.
+        history, and `key`, `ended` and `weights`. At most `limit` of them, after the first `offset`.
         """
-        found = []
-        for config, values in self._select(SUMMARY_COLUMNS, where):
-            exact = None if values["exact"] is None else bool(values["exact"])
-            found.append({**values, "exact": exact, **config})
-            del found[-1]["config"]
-        return found
+        for values in self._select(SUMMARY_COLUMNS, where, limit, offset):
+            config = self._config(values)
+            del values["config"]
+            yield {**values, "exact": None if values["exact"] is None else bool(values["exact"]), **config.as_dict()}
 
     def load_weights(self, key: str) -> dict[str, NDArray[Any]]:
         """The tensors of a run, by name; InputError when none were kept, or the file is missing or damaged."""
@@ -172,22 +192,50 @@ class Store:
             raise InputError(f"cannot read {file}: {error.strerror or error}") from None
         if hashlib.sha256(content).hexdigest() != run.weights_sha256:
             raise InputError(f"{file} is damaged: its content is not what the run wrote")
-        return safetensors.numpy.load(content)
+        try:
+            return safetensors.numpy.load(content)
+        except (SafetensorError, ValueError) as error:
+            raise InputError(f"{file} is damaged: {str(error).splitlines()[0]}") from None
 
     def prune(self, *, failed: bool = False) -> Pruned:
         """Delete the files of weights that no row names, and first, if asked, the failed runs."""
-        runs = files = 0
+        runs = 0
         if failed:
             with self._writing():
                 runs = self._connection.execute("DELETE FROM runs WHERE status = 'failed'").rowcount
         # The transaction keeps other writers from renaming weights into place whose row is not yet there.
         with self._writing():
             named = {name for (name,) in self._connection.execute("SELECT weights FROM runs WHERE weights IS NOT NULL")}
-            for file in sorted(self.weights_directory.glob("*")) if self.weights_directory.is_dir() else []:
-                if WEIGHTS_NAME.fullmatch(file.name) and file.name not in named:
-                    file.unlink(missing_ok=True)
-                    files += 1
+            orphans = [name for name in self._weights(WEIGHTS_NAME) if name not in named]
+            files = self._delete([*orphans, *self._weights(UNFINISHED_NAME)])
         return Pruned(runs, files)
+
+    def _clear_unfinished(self) -> None:
+        """Delete what writers that were killed had not finished. Weights are written within a transaction, so what is
+        still there once this one has begun is nobody's.
+        """
+        if not self._read_only and (names := list(self._weights(UNFINISHED_NAME))):
+            with self._writing():
+                self._delete(names)
+
+    def _weights(self, pattern: re.Pattern[str]) -> Iterator[str]:
+        """The names in the directory of weights that match."""
+        try:
+            with os.scandir(self.weights_directory) as entries:
+                yield from (entry.name for entry in entries if pattern.fullmatch(entry.name))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputError(f"cannot read {self.weights_directory}: {error.strerror or error}") from None
+
+    def _delete(self, names: Sequence[str]) -> int:
+        """Delete files of the directory of weights; how many."""
+        for name in names:
+            try:
+                (self.weights_directory / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"cannot delete {self.weights_directory / name}: {error.strerror or error}") from None
+        return len(names)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -202,24 +250,28 @@ class Store:
         return None if row is None else row[0]
 
     def _select(
-        self, columns: tuple[str, ...], where: Mapping[str, object]
-    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """For each run with these values, in order: its configuration, and the values of the columns."""
+        self, columns: tuple[str, ...], where: Mapping[str, object], limit: int, offset: int
+    ) -> Iterator[dict[str, Any]]:
+        """The values of the columns of the runs with these values, in the order of their configurations. A run that is
+        deleted meanwhile is left out.
+        """
         fields = set(RunConfig.__dataclass_fields__)
         for name in where:
             if name not in fields | {"status"}:
                 raise InputError(f"runs have no field {name!r}; the fields are status, {', '.join(sorted(fields))}")
+        wanted = " AND ".join(f"{name if name == 'status' else field(name)} IS ?" for name in where) or "TRUE"
+        query = f"SELECT rowid FROM runs WHERE {wanted} ORDER BY {ORDER} LIMIT ? OFFSET ?"
+        values = (*where.values(), min(limit, LARGEST), min(offset, LARGEST))
         with explained(self.path):
-            rows = self._connection.execute(f"SELECT {', '.join(columns)} FROM runs").fetchall()
-        found = []
-        for row in rows:
-            values = dict(zip(columns, row, strict=True))
-            config = self._config(values)
-            if all((config if name in fields else values).get(name) == value for name, value in where.items()):
-                found.append((config, values))
-        with self._damaged_row("of one of the runs"):
-            found.sort(key=lambda pair: tuple(pair[0].values()))
-        return found
+            places = array("q", (place for (place,) in self._connection.execute(query, values)))
+        for begin in range(0, len(places), ROWS_AT_ONCE):
+            some = places[begin : begin + ROWS_AT_ONCE]
+            query = f"SELECT rowid, {', '.join(columns)} FROM runs WHERE rowid IN ({', '.join('?' * len(some))})"
+            with explained(self.path):
+                found = {place: row for place, *row in self._connection.execute(query, some)}
+            for place in some:
+                if place in found:
+                    yield dict(zip(columns, found[place], strict=True))
 
     def _write_weights(self, outcome: Outcome) -> tuple[str | None, str | None]:
         """Write the weights, if any; their file's name and SHA-256."""
@@ -236,36 +288,33 @@ class Store:
         write_atomically(self.weights_directory / name, lambda file: _write_through(file, content))
         return name, digest
 
-    def _decode(self, config_values: dict[str, Any], values: dict[str, Any]) -> StoredRun:
-        with self._damaged_row(f"of the run {values['key']}"):
-            config = RunConfig(**config_values)
+    def _decode(self, values: dict[str, Any]) -> StoredRun:
+        config = self._config(values)
+        with self._damaged_row(values["key"]):
             if config.key != values["key"]:
                 raise ValueError
             history = tuple((int(step), float(loss), float(hit)) for step, loss, hit in json.loads(values["history"]))
             result = {name: values[name] for name in RESULT_COLUMNS}
             result["exact"] = None if result["exact"] is None else bool(result["exact"])
-            return StoredRun(
-                RunResult(config, history=history, **result),
-                json.loads(values["provenance"]),
-                values["ended"],
-                values["weights"],
-                values["weights_sha256"],
-            )
-
-    def _config(self, values: dict[str, Any]) -> dict[str, Any]:
-        with self._damaged_row(f"of the run {values['key']}"):
-            found = json.loads(values["config"])
-            if not isinstance(found, dict):
+            provenance, weights = json.loads(values["provenance"]), values["weights"]
+            if not isinstance(provenance, dict) or (weights is not None and not WEIGHTS_NAME.fullmatch(weights)):
                 raise ValueError
-            return found
+            run = RunResult(config, history=history, **result)
+            return StoredRun(run, provenance, values["ended"], weights, values["weights_sha256"])
+
+    def _config(self, values: dict[str, Any]) -> RunConfig:
+        with self._damaged_row(values["key"]):
+            if not all(fits(column, value) for column, value in values.items()):
+                raise ValueError
+            return RunConfig(**json.loads(values["config"]))
 
     @contextlib.contextmanager
-    def _damaged_row(self, which: str) -> Iterator[None]:
+    def _damaged_row(self, key: object) -> Iterator[None]:
         try:
             yield
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             raise InputError(
-                f"{self.path} is damaged: the row {which} does not say what its key says; restore the file"
+                f"{self.path} is damaged: the row of the run {key} does not say what its key says; restore the file"
             ) from None
 
 

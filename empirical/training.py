@@ -65,6 +65,8 @@ from theory.fact_system import check_count
 # The logits of one step, over all facts of all members, up to which runs are stacked.
 TOGETHER = {"cpu": 2**20, "cuda": 2**34}
 
+OUT_OF_MEMORY = "memory: "  # what the error of a run that did not fit begins with
+
 WARM_UP = 0.05
 DECAY_FIRST, DECAY_SECOND, EPSILON = 0.9, 0.99, 1e-8
 
@@ -178,7 +180,7 @@ def _train_group(
     if len(left) == 1 and len(group) == 1:
         config = left[0].config
         seconds = time.perf_counter() - started
-        yield left[0].place, TrainedRun(RunResult(config, "failed", None, 0, seconds, error=f"memory: {reason}"), {})
+        yield left[0].place, TrainedRun(RunResult(config, "failed", None, 0, seconds, error=OUT_OF_MEMORY + reason), {})
         return
     if device.type == "cuda":
         torch.cuda.empty_cache()

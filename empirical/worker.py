@@ -26,7 +26,8 @@ Trainer = Callable[..., Iterable[tuple[RunResult, Mapping[str, NDArray[Any]] | N
 @dataclass(frozen=True)
 class Report:
     """What came from a work unit: an outcome, or that it has ended. If it ended with an `error` (the reason), its runs
-    without an outcome have failed; `refused`: it was bad input, no failure; `lost`: its machine is gone, try again.
+    without an outcome have failed; `refused`: it was bad input, no failure; `lost`: its machine is gone, try again;
+    `killed`: its worker is gone, or had too little memory, which may be another's doing: try again alone.
     """
 
     unit: int
@@ -35,6 +36,7 @@ class Report:
     error: str = ""
     refused: bool = False
     lost: bool = False
+    killed: bool = False
 
 
 def find_trainer(name: str) -> Trainer:
@@ -54,7 +56,7 @@ def perform(unit: int, configs: Sequence[RunConfig], train: str, device: str) ->
     except InputError as error:
         yield Report(unit, ended=True, error=str(error), refused=True)
     except Exception as error:
-        yield Report(unit, ended=True, error=describe(error))
+        yield Report(unit, ended=True, error=describe(error), killed=_is_out_of_memory(error))
     else:
         yield Report(unit, ended=True)
 
@@ -62,6 +64,11 @@ def perform(unit: int, configs: Sequence[RunConfig], train: str, device: str) ->
 def describe(error: Exception) -> str:
     """The exception in one line: out of memory in plain words, anything else by its type and first line."""
     first = (str(error).strip().splitlines() or [""])[0]
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if _is_out_of_memory(error):
         return f"out of memory: {first}" if first else "out of memory"
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """True of Python's error, and of PyTorch's and Ray's, which need not be installed."""
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"

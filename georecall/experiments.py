@@ -102,13 +102,16 @@ def runs() -> None:
 
 @runs.command("list")
 @store_option
-def list_runs(store: Path) -> None:
-    """A line a run."""
-    from empirical.listing import list_text
-    from empirical.store import open_store
+@count_option("--limit", "At most so many runs (all of them).")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Without the first so many.", show_default=True)
+def list_runs(store: Path, limit: int | None, offset: int) -> None:
+    """A line a run, in the order of their configurations."""
+    from empirical.listing import list_lines
+    from empirical.store import LARGEST, open_store
 
     with open_store(store, read_only=True) as opened:
-        click.echo(list_text(opened.summaries()))
+        for line in list_lines(opened.summaries(LARGEST if limit is None else limit, offset)):
+            click.echo(line)
 
 
 @runs.command()

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from empirical.presets import preset
-from empirical.runs import MEMORISED_AT
-from empirical.store import Store, open_store
+from empirical.runs import MEMORISED_AT, RunConfig, RunResult
+from empirical.store import Store, StoredRun, open_store
 from empirical.threshold import tally
 from theory.errors import InputError
 from theory.files import write_atomically
@@ -25,8 +25,15 @@ from theory.files import write_atomically
 def trials(store: Store, preset_name: str) -> dict[str, Any]:
     """The tally of a preset's curves as JSON values. InputError if a curve of the preset has no run."""
     chosen = preset(preset_name)
-    known = {stored.result.config: stored for stored in store.all_runs()}
-    traces = chosen.plan.traces([stored.result for stored in known.values()])
+    known: dict[RunConfig, StoredRun] = {}
+
+    def result(config: RunConfig) -> RunResult | None:
+        """What the store has of the run; of all its runs, only those that the searches ask for are read."""
+        if (stored := store.find(config.key)) is not None:
+            known[config] = stored
+        return None if stored is None else stored.result
+
+    traces = chosen.plan.traces(result)
     curves = []
     for trace in traces:
         if not trace.runs:

@@ -8,7 +8,7 @@ import numpy as np
 from empirical.curves import Curve
 from empirical.laws import Measured
 from empirical.runs import RunConfig, RunResult
-from empirical.search import Plan, Trace
+from empirical.search import Plan, Trace, among
 from empirical.threshold import Threshold
 
 Outcome = Callable[[RunConfig], RunResult]
@@ -44,9 +44,9 @@ def step(centre: float) -> Outcome:
 def sweep(plan: Plan, outcome: Outcome, known: Iterable[RunResult] = ()) -> tuple[Trace, ...]:
     """The plan carried out to its end."""
     results = list(known)
-    while batch := plan.next_batch(results):
+    while batch := plan.next_batch(among(results)):
         results += [outcome(config) for config in batch]
-    return plan.traces(results)
+    return plan.traces(among(results))
 
 
 def measured(curve: Curve, dimension: float, deviation: float = 0.05, scalars: int | None = None) -> Measured:

@@ -17,7 +17,7 @@ import pytest
 from empirical import command, compare, presets
 from empirical.local_pool import LocalPool
 from empirical.runs import RunConfig, RunResult
-from empirical.search import Plan
+from empirical.search import Plan, among
 from empirical.store import Store, open_store
 from tests.comparisons import (
     MADE_UP,
@@ -74,7 +74,7 @@ def test_the_comparison_is_complete(finished: Finished) -> None:
     assert command.succeeded(report)
     assert dict(report.stopped) == {each.name: "found" for each in TINY_CURVES}
     with open_store(finished.path, read_only=True) as store:
-        runs = store.summaries()
+        runs = list(store.summaries())
         assert all(store.load_weights(run["key"]) for run in runs)
     assert report.runs == len(runs) > 4
     assert report.failed == 0
@@ -172,13 +172,13 @@ def test_without_time_nothing_is_known(tmp_path: Path) -> None:
     assert (ended.exit_code, ended.stderr) == (1, "")
     assert "0 runs, 0 failed" in ended.output
     with open_store(path, read_only=True) as store:
-        assert store.summaries() == []
+        assert list(store.summaries()) == []
 
 
 @pytest.mark.parametrize("name", presets.PRESETS)
 def test_what_has_no_runs_can_be_judged(name: str) -> None:
     preset = presets.preset(name)
-    report = compare.judge(preset, preset.plan.traces(()))
+    report = compare.judge(preset, preset.plan.traces(among(())))
     assert not report.complete
     assert not command.succeeded(report)
     assert report.verdicts == ()

@@ -1,7 +1,13 @@
-"""Sweeps on a Ray cluster: the same rows as in local processes, also when a node dies in the middle of one."""
+"""Sweeps on a Ray cluster: the same rows as in local processes, also when workers or a node die in the middle."""
 
+import contextlib
+import os
+import random
+import signal
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +25,9 @@ from theory import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 CAUSES = {
-    KILLED: "worker died",
-    EXITED: "worker died",
-    NO_MEMORY: "out of memory",
+    KILLED: "killed twice, alone: the worker died",
+    EXITED: "killed twice, alone: the worker died",
+    NO_MEMORY: "killed twice, alone: out of memory",
     BROKEN: "RuntimeError: the loss is a banana",
     SILENT: "gave no result",
 }
@@ -33,21 +39,56 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A cluster of two nodes with one core each."""
+@contextlib.contextmanager
+def two_nodes(**settings: str) -> Iterator[Any]:
+    """A cluster of two nodes with one core each, under these environment variables."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'geometric-recall[cluster]'")
     from ray.cluster_utils import Cluster
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        for name, value in {"PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", **settings}.items():
+            patch.setenv(name, value)
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         try:
             cluster.second = cluster.add_node(num_cpus=1)
             yield cluster
         finally:
             cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with two_nodes() as cluster:
+        yield cluster
+
+
+def processes(node: Any) -> dict[str, list[int]]:
+    """The processes of a node by what they are."""
+    return {name: [each.process.pid for each in found] for name, found in node.all_processes.items()}
+
+
+def at_work(cluster: Any) -> list[int]:
+    """The cluster's workers that have a task."""
+    nodes = {process for node in cluster.list_all_nodes() for process in processes(node)["raylet"]}
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has just ended
+            parent = int((directory / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            if parent in nodes and b"ray::_task" in (directory / "cmdline").read_bytes():
+                found.append(int(directory.name))
+    return found
+
+
+class Watched(RayPool):
+    """Remembers what came of killed workers and lost machines."""
+
+    killed, lost = 0, 0
+
+    def wait(self) -> list[Report]:
+        reports = super().wait()
+        self.killed += sum(report.killed for report in reports)
+        self.lost += sum(report.lost for report in reports)
+        return reports
 
 
 def test_a_run_fails_by_itself_and_says_why(cluster: Any, store: Store) -> None:
@@ -84,11 +125,32 @@ def test_bad_input_ends_the_sweep(cluster: Any, store: Store) -> None:
     assert content(store) == {}
 
 
+def test_a_sweep_whose_workers_are_killed_has_the_rows_of_one_whose_are_not(cluster: Any, store: Store) -> None:
+    """The killing ends while there is much to do, so that no run is killed again when it is alone."""
+    wanted, draw = configs(24, milliseconds=100), random.Random(0)
+    deaths = 0
+
+    def kill() -> None:
+        nonlocal deaths
+        while deaths < 4:
+            for process in draw.sample(found := at_work(cluster), min(1, len(found))):
+                os.kill(process, signal.SIGKILL)
+                deaths += 1
+            time.sleep(draw.uniform(0.1, 0.3))
+
+    killer = threading.Thread(target=kill, daemon=True)
+    with Watched("tests.trainers:steady", address=cluster.address) as pool:
+        killer.start()
+        sweep = run_on(pool, wanted, store)
+    assert pool.killed >= 2
+    assert sweep.results == tuple(outcome_of(each)[0] for each in wanted)
+    assert content(store) == expected(wanted)
+
+
 def test_a_node_dies_in_the_middle_and_nothing_is_lost_or_twice(cluster: Any, store: Store, tmp_path: Path) -> None:
     # The two long runs occupy both nodes when one of them is killed.
     wanted = [*configs(10, milliseconds=50), config(20, milliseconds=1500), config(21, milliseconds=1500)]
     seen: list[str] = []
-    lost: list[Report] = []
     kill = threading.Timer(0.7, lambda: cluster.remove_node(cluster.second, allow_graceful=False))
 
     def progress(done: int, total: int, result: RunResult) -> None:
@@ -96,16 +158,10 @@ def test_a_node_dies_in_the_middle_and_nothing_is_lost_or_twice(cluster: Any, st
         if done == 10:
             kill.start()
 
-    class Watched(RayPool):
-        def wait(self) -> list[Report]:
-            reports = super().wait()
-            lost.extend(report for report in reports if report.lost)
-            return reports
-
     with Watched("tests.trainers:steady", address=cluster.address) as pool:
         sweep = run_on(pool, wanted, store, progress=progress)
     kill.join()
-    assert lost
+    assert pool.lost
     assert sweep.missing == 0
     assert sorted(seen) == sorted(each.key for each in wanted)
     with open_store(tmp_path / "local.sqlite") as other:
@@ -113,6 +169,52 @@ def test_a_node_dies_in_the_middle_and_nothing_is_lost_or_twice(cluster: Any, st
         assert content(store) == content(other) == expected(wanted)
     with RayPool("tests.trainers:steady", address=cluster.address) as pool:  # what is left of the cluster still serves
         assert run_on(pool, [config(99)], store).results == (outcome_of(config(99))[0],)
+
+
+DRIVER = """
+import sys
+import georecall
+from empirical import command, presets
+from tests.comparisons import TINY
+if __name__ == "__main__":
+    presets.PRESETS["tiny"] = TINY
+    command.TRAINER = "tests.trainers:unhurried"
+    georecall.main(["compare", "--preset", "tiny", "--engine", "ray", "--address", sys.argv[1], "--store", sys.argv[2]])
+"""
+
+
+@pytest.mark.parametrize("part", ["gcs_server", "raylet"])
+def test_a_head_that_is_killed_is_one_line_and_what_was_finished_is_stored(part: str, tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    with two_nodes(RAY_gcs_rpc_server_reconnect_timeout_s="2", RAY_health_check_initial_delay_ms="0") as cluster:
+        address = cluster.address
+        asked = [sys.executable, "-c", DRIVER, address, str(path)]
+        with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as driver:
+            assert driver.stderr is not None
+            said = b""
+            while b"\r2 runs" not in said:
+                more = driver.stderr.read(1)
+                assert more, said
+                said += more
+            for process in processes(cluster.head_node)[part]:
+                os.kill(process, signal.SIGKILL)
+            out, rest = driver.communicate(timeout=120)
+    assert (driver.returncode, out) == (2, b"")
+    _, line, end = (said + rest).decode().split("\n")  # after the line that counts, one
+    assert line.startswith(f"georecall: the Ray cluster at {address} is lost: ")
+    assert end == ""
+    with open_store(path) as store:
+        assert len(list(store.summaries())) >= 2
+
+
+def test_a_cluster_of_its_own_ends_with_the_pool(store: Store) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'geometric-recall[cluster]'")
+    with RayPool("tests.trainers:steady") as pool:
+        assert pool.capacity >= 1
+        assert run_on(pool, configs(2), store).missing == 0
+        beside = pool._process.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(beside, 0)
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from empirical.cost import CPU_CORE, GPU, estimate, estimated_seconds
 from empirical.curves import Curve, curve
 from empirical.presets import PRESETS, preset
 from empirical.runs import RunConfig, RunResult
-from empirical.search import FOUND, Plan, bracket, by_config
+from empirical.search import FOUND, Plan, among, bracket
 from empirical.threshold import Trials, tally, threshold
 from tests.simulated import failed, logistic, result, step, sweep
 from theory.errors import InputError
@@ -60,16 +60,16 @@ def test_all_curves_are_searched_at_once_and_no_run_twice() -> None:
     plan = Plan((curve(64, 2), curve(64, 4), curve(64, 4, width=32)))
     results: list[RunResult] = []
     batches = 0
-    while batch := plan.next_batch(results):
+    while batch := plan.next_batch(among(results)):
         batches += 1
         assert len(set(batch)) == len(batch)
         assert not set(batch) & {each.config for each in results}
         results += [step(2.5 * config.relations)(config) for config in batch]
     # At d = 8 the rules "4d" and 32 ask for the same run: it is asked for once and serves both.
     shared = curve(64, 4).config(8, 0)
-    assert all(shared in {run.config for run in trace.runs} for trace in plan.traces(results)[1:])
-    assert all(trace.stopped == FOUND for trace in plan.traces(results))
-    assert batches < sum(len(trace.runs) for trace in plan.traces(results)) / 3
+    assert all(shared in {run.config for run in trace.runs} for trace in plan.traces(among(results))[1:])
+    assert all(trace.stopped == FOUND for trace in plan.traces(among(results)))
+    assert batches < sum(len(trace.runs) for trace in plan.traces(among(results))) / 3
 
 
 def test_an_interrupted_sweep_takes_the_same_decisions() -> None:
@@ -78,11 +78,11 @@ def test_an_interrupted_sweep_takes_the_same_decisions() -> None:
     whole = sweep(plan, outcome)
     generator = np.random.default_rng(0)
     results: list[RunResult] = []
-    while batch := plan.next_batch(results):
+    while batch := plan.next_batch(among(results)):
         # Of each batch an arbitrary part is finished, in arbitrary order.
         count = int(generator.integers(1, len(batch) + 1))
         results += [outcome(batch[place]) for place in generator.permutation(len(batch))[:count]]
-    assert plan.traces(results) == whole
+    assert plan.traces(among(results)) == whole
     assert {each.config for each in results} == {run.config for trace in whole for run in trace.runs}
 
 
@@ -205,4 +205,5 @@ def test_unknown_names_are_refused() -> None:
 
 def test_results_are_known_by_their_configuration() -> None:
     run = result(CURVE.config(5, 0), True)
-    assert by_config([run]) == {run.config: run}
+    assert among([run])(run.config) == run
+    assert among([run])(CURVE.config(5, 1)) is None

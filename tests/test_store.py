@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from empirical.listing import COLUMNS, export_json, list_text, show_text
+from empirical.listing import COLUMNS, export_json, list_lines, show_text
 from empirical.provenance import provenance
 from empirical.runs import RunConfig, RunResult
 from empirical.store import Outcome, Store, open_store
@@ -107,9 +107,9 @@ def test_runs_are_chosen_by_their_fields(path: Path) -> None:
         assert [run.result.config.dimension for run in store.all_runs(seed=0)] == [2, 4]
         assert [run.result.config.seed for run in store.all_runs(status="failed")] == [2]
         assert [row["seed"] for row in store.summaries(dimension=4)] == [0, 1, 2]
-        assert store.summaries(dimension=3) == []
+        assert list(store.summaries(dimension=3)) == []
         with refused("no field 'colour'"):
-            store.summaries(colour="red")
+            list(store.summaries(colour="red"))
 
 
 def test_the_writing_is_all_or_nothing(path: Path) -> None:
@@ -141,7 +141,7 @@ def test_prune_deletes_orphans_and_if_asked_failed_runs(path: Path) -> None:
 
 def test_listing_showing_and_export(path: Path, tmp_path: Path) -> None:
     with open_store(path) as store:
-        heading, *lines = list_text(store.summaries()).splitlines()
+        heading, *lines = list_lines(store.summaries())
         assert heading.split() == [*COLUMNS]
         assert [line.split()[0] for line in lines] == [config(seed).key[:12] for seed in range(3)]
         assert "failed" in lines[2]
@@ -177,7 +177,7 @@ def test_the_listing_of_ten_thousand_runs(tmp_path: Path) -> None:
         result = outcome_of(config(0))[0]
         runs = (replace(result, config=config(seed)) for seed in range(10_000))
         assert store.add_all(Outcome(run) for run in runs) == 10_000
-        assert len(list_text(store.summaries()).splitlines()) == 10_001
+        assert len(list(list_lines(store.summaries()))) == 10_001
 
 
 def test_provenance_names_versions_device_and_commit() -> None:

@@ -76,7 +76,7 @@ def test_a_locked_store(path: Path) -> None:
         with refused("locked"):
             store.add(*outcome_of(config(7)))
         with refused("locked"):
-            store.summaries()
+            list(store.summaries())
         other.rollback()
         assert store.add(*outcome_of(config(7)))
         assert store.prune() == (0, 0)  # nothing was written while it was locked
@@ -88,7 +88,7 @@ def test_a_read_only_store(path: Path) -> None:
             store.add(*outcome_of(config(7)))
         with refused("read-only"):
             store.prune()
-        assert len(store.summaries()) == 3
+        assert len(list(store.summaries())) == 3
 
 
 def test_read_only_files_and_directories(folder: Path) -> None:
@@ -111,7 +111,7 @@ def test_read_only_files_and_directories(folder: Path) -> None:
         with refused("read-only"):
             open_store(folder / "other.sqlite")
         with open_store(path, read_only=True) as store:
-            assert len(store.summaries()) == 1
+            assert len(list(store.summaries())) == 1
         path.chmod(0)
         with refused("cannot open"):
             open_store(path, read_only=True)
@@ -137,7 +137,7 @@ def test_an_empty_file_becomes_a_store_only_to_write(tmp_path: Path) -> None:
     with refused("is not a run store"):
         open_store(path, read_only=True)
     with open_store(path) as store:
-        assert store.summaries() == []
+        assert list(store.summaries()) == []
 
 
 def test_a_newer_version(path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store._connection.execute("PRAGMA max_page_count = 1")  # SQLite then says what it says when the disk is full
         with refused("disk is full"):
             store.add_all(Outcome(failure_of(config(seed), "x" * 1000)) for seed in range(10, 40))
-        assert len(store.summaries()) == 3
+        assert len(list(store.summaries())) == 3
     with open_store(path) as store:
         monkeypatch.setattr(os, "fsync", full)
         with refused("cannot write .*No space left"):
@@ -280,10 +280,10 @@ os.kill(os.getpid(), 9)
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_transaction_that_was_killed_is_undone(path: Path, read_only: bool) -> None:
     with open_store(path) as store:
-        before = store.summaries()
+        before = list(store.summaries())
     content = path.read_bytes()
     subprocess.run([sys.executable, "-c", MID_TRANSACTION, str(path)], cwd=ROOT, check=False)
     assert path.read_bytes() != content
     assert path.with_name(path.name + "-journal").exists()
     with open_store(path, read_only) as store:
-        assert store.summaries() == before
+        assert list(store.summaries()) == before
