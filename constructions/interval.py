@@ -191,11 +191,13 @@ def _suffice(margins: list[Real], claimed: Fraction) -> bool | None:
 
 
 def _fitting(transformer: Transformer, errors: Errors) -> Errors:
-    """The errors, if they are those of tensors of the model; InputError otherwise."""
+    """The errors, if they are those of tensors of the model, and numbers from 0 on; InputError otherwise."""
     shapes = {name: array.shape for name, array in transformer.tensors()}
     for name, error in errors.items():
         if error.shape != shapes.get(name):
             raise InputError(f"errors of {name} have shape {list(error.shape)}; the model has {shapes.get(name)}")
+        if not (error >= 0).all():
+            raise InputError(f"errors of {name} hold {error.min()}; an error is a number from 0 on")
     return errors
 
 

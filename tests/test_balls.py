@@ -224,6 +224,9 @@ def test_bounds_of_what_is_tiny_huge_or_no_number() -> None:
     assert bounds(huge) == (2**LARGEST, None)
     assert bounds(-huge) == (None, -(2**LARGEST))
     assert bounds(flint.arb((1, LARGEST))) == (2**LARGEST, 2**LARGEST)
+    for exponent in (-16384, 10**6):
+        assert bounds(flint.arb((1, exponent))) == (Fraction(2) ** exponent, Fraction(2) ** exponent)
+    assert bounds(flint.arb((1, -16385))) == (0, Fraction(1, 2**16384))
     assert bounds(flint.arb((1, LARGEST + 1))) == (2**LARGEST, None)
     assert bounds(flint.arb("nan")) == (None, None)
     assert bounds(flint.arb(0, float("inf"))) == (None, None)
@@ -235,6 +238,10 @@ def test_the_least_of_balls_and_of_what_is_no_number() -> None:
     assert high is not None
     assert Fraction(7, 10) < low <= Fraction(3, 4)
     assert Fraction(5, 4) <= high < Fraction(13, 10)
+    low, high = bounds_of_least([exactly(5), about(2, 0.5), about(1, 0.25)])
+    assert low is not None
+    assert high is not None
+    assert Fraction(7, 10) < low <= Fraction(3, 4) <= Fraction(5, 4) <= high < Fraction(13, 10)
     unknown = Real(rational(0), flint.arb("nan"))
     low, high = bounds_of_least([about(2, 0.5), unknown])
     assert low is None

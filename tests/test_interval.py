@@ -216,7 +216,8 @@ def test_the_columns_of_the_read_out_are_subtracted_first() -> None:
 def test_errors_must_fit_the_model() -> None:
     system = FactSystem.random(4, 2)
     model = t1b.construct_circle(system)
-    for errors in ({"W_E": np.zeros((2, 2))}, {"W_Q": np.zeros((6, 4))}):
+    nowhere = np.full(model.W_E.shape, np.nan)
+    for errors in ({"W_E": np.zeros((2, 2))}, {"W_Q": np.zeros((6, 4))}, {"W_E": nowhere}, {"W_U": -abs(model.W_U)}):
         with pytest.raises(InputError, match="errors of W_"):
             check_every_query_by_intervals(model, system, Task(), weight_errors=errors)
 
