@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from constructions.campaign.judge import judge
-from constructions.campaign.mutants import Mutant, claim
+from constructions.campaign.mutants import Mutant
 from constructions.campaign.mutations import ENTRIES, refilled, with_tensors
+from constructions.checks import claimed_margin
 from tests import models
 from tests.models import MODELS, SOFTMAX, named
 from theory import FactSystem, Transformer
@@ -50,7 +51,7 @@ def test_every_harmful_fault_is_caught(
 ) -> None:
     entities, relations, hops, bits = sizes
     system, generator = FactSystem.random(entities, relations, seed=0), np.random.default_rng(0)
-    sound, task, claimed = model.build(system, hops, bits), model.task(hops), claim(model.entry)
+    sound, task, claimed = model.build(system, hops, bits), model.task(hops), claimed_margin(model.entry)
     faults = harmful = caught = right = accepted = 0
     for name, place, change, transformer in single_entry_faults(sound, generator, most=4):
         mutant = Mutant(0, faults, model.name, "", (), transformer, system, task, claimed, model in SOFTMAX)

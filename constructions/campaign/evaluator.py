@@ -128,6 +128,7 @@ class Evaluator:
         return Outcome(min(lows), min(highs), tuple(emitted))
 
     def _embed(self, token: int, position: int) -> Row:
+        """The stream before the first block."""
         place = token, position
         if place not in self._embedded:
             self._embedded[place] = total([self._tokens[token], self._positions[position]])

@@ -14,8 +14,8 @@ import numpy as np
 from constructions.campaign.evaluator import evaluate
 from constructions.campaign.mutations import Model, mutate
 from constructions.catalogue import CATALOGUE, Entry, Setting
+from constructions.checks import Sizes, build, claimed_margin
 from theory import FactSystem, Task, Transformer
-from theory.registry import theorem
 
 MOST_ENTITIES, MOST_RELATIONS, MOST_HOPS, MOST_BITS = 6, 3, 3, 3
 MOST_QUERIES = 54
@@ -44,38 +44,22 @@ class Mutant:
     enclosed: bool
 
 
-@dataclass(frozen=True)
-class Size:
-    """N, R and what else a construction is built for."""
-
-    entities: int
-    relations: int
-    setting: Setting
-
-    def __str__(self) -> str:
-        setting = self.setting
-        return (
-            f"N = {self.entities}, R = {self.relations}, k = {setting.hops}, b = {setting.bits}, j = {setting.stride}"
-        )
-
-
 def mutant(seed: int, number: int) -> Mutant:
     """Mutant `number` of a seed."""
     generator = np.random.default_rng([seed, number])
     entry = CATALOGUE[generator.integers(len(CATALOGUE))]
-    size = _size(entry, generator)
-    system = FactSystem.random(size.entities, size.relations, int(generator.integers(2**31)))
-    task = entry.task(size.setting)
-    sound = Model(entry.build(system, size.setting), system)
-    claimed = claim(entry) if generator.random() < 0.3 else 0
-    model, changes = _walk(sound, task, claimed, generator)
+    sizes = _sizes(entry, generator)
+    system, sound = build(entry, sizes)
+    task = entry.task(sizes.setting)
+    claimed = claimed_margin(entry) if generator.random() < 0.3 else 0
+    model, changes = _walk(Model(sound, system), task, claimed, generator)
     few = system.entities * system.relations**task.hops <= MOST_QUERIES_BY_INTERVALS
     by_intervals = few and generator.random() < SHARE_BY_INTERVALS
     return Mutant(
         seed,
         number,
         f"{entry.theorem} {entry.name}",
-        str(size),
+        _said(entry, sizes),
         tuple(changes),
         model.transformer,
         model.system,
@@ -85,20 +69,21 @@ def mutant(seed: int, number: int) -> Mutant:
     )
 
 
-def claim(entry: Entry) -> int:
-    """The margin that the theorem claims; 0, that is a positive one, for softmax and for the circle."""
-    return theorem(entry.theorem).construction(entry.name).margin if entry.exact else 0
-
-
-def _size(entry: Entry, generator: np.random.Generator) -> Size:
-    """Sizes with few queries."""
+def _sizes(entry: Entry, generator: np.random.Generator) -> Sizes:
+    """Sizes with few queries, and the seed of a system."""
     while True:
         setting = Setting(*(int(generator.integers(1, most + 1)) for most in (MOST_HOPS, MOST_BITS, MOST_HOPS)))
-        size = Size(
-            int(generator.integers(2, MOST_ENTITIES + 1)), int(generator.integers(1, MOST_RELATIONS + 1)), setting
-        )
-        if size.entities * size.relations ** entry.task(setting).hops <= MOST_QUERIES:
-            return size
+        entities = int(generator.integers(2, MOST_ENTITIES + 1))
+        relations = int(generator.integers(1, MOST_RELATIONS + 1))
+        if entities * relations ** entry.task(setting).hops <= MOST_QUERIES:
+            return Sizes(entities, relations, setting, int(generator.integers(2**31)))
+
+
+def _said(entry: Entry, sizes: Sizes) -> str:
+    """The sizes that matter to the construction, in words."""
+    setting = {"hops": "k", "bits": "b", "stride": "j"}
+    own = [f"{letter} = {getattr(sizes.setting, name)}" for name, letter in setting.items() if name in entry.uses]
+    return ", ".join([f"N = {sizes.entities}", f"R = {sizes.relations}", *own])
 
 
 def _walk(model: Model, task: Task, claimed: int, generator: np.random.Generator) -> tuple[Model, list[str]]:

@@ -246,6 +246,7 @@ def rescaled_units(model: Model, number: int, generator: np.random.Generator) ->
 
 
 def _power(bits: int) -> Number:
+    """2^bits, whole where it is."""
     return 2**bits if bits > 0 else 2.0**bits
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -133,16 +134,21 @@ class Affine:
             found = self._known[row] = self._apply(row)
         return found
 
+    @cached_property
+    def _absolute(self) -> list[list[tuple[int, int]]]:
+        """The absolute values of the weights."""
+        return [[(column, abs(weight)) for column, weight in weights] for weights in self._weights]
+
     def _apply(self, row: Row) -> Row:
+        """The row of the results, worked out."""
         denominator = row.denominator * self._denominator
         if row.low is row.high:
             return exact(self._sum(row.low, self._weights, row.denominator), denominator)
         # Twice the middle of each number goes through the weights, and twice its radius through their absolute values.
         middle = [low + high for low, high in zip(row.low, row.high, strict=True)]
         radius = [high - low for low, high in zip(row.low, row.high, strict=True)]
-        absolute = [[(column, abs(weight)) for column, weight in weights] for weights in self._weights]
         middles = self._sum(middle, self._weights, 2 * row.denominator)
-        radii = self._sum(radius, absolute, 0)
+        radii = self._sum(radius, self._absolute, 0)
         low = tuple([m - r for m, r in zip(middles, radii, strict=True)])
         high = tuple([m + r for m, r in zip(middles, radii, strict=True)])
         return Row(low, high, 2 * denominator)

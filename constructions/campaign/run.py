@@ -78,6 +78,7 @@ def _in_order(seed: int, batches: Iterator[range], workers: int) -> Iterator[Rep
 
 
 def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; the one that has the table ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
