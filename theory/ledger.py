@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from theory.fact_system import FactSystem
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 Rung = Literal["measured", "sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic"]
@@ -121,14 +122,27 @@ def run_check(check: Check) -> Row:
     return replace(row, seconds=time.perf_counter() - start)
 
 
+def terminal(**options: Any) -> Console:
+    """A console of rich's that leaves it to the command how it ends when whoever reads the output has gone: rich itself
+    exits with status 1, which says that a claim does not hold.
+    """
+    import rich.console
+
+    class Terminal(rich.console.Console):
+        def on_broken_pipe(self) -> None:
+            """Raise the BrokenPipeError on."""
+            raise
+
+    return Terminal(**options)
+
+
 def run_all_checks(checks: Sequence[Check]) -> list[Row]:
     """Run the checks in order, with a progress bar on stderr."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     rows = []
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=terminal(stderr=True)) as progress:
         bar = progress.add_task("", total=len(checks))
         for check in checks:
             progress.update(bar, description=check.label)

@@ -15,7 +15,7 @@ from empirical.probing.measure import Progress, Reading, RelationReading, silent
 from empirical.probing.packages import needed
 from empirical.probing.report import ProbeReport, write, write_maps
 from empirical.probing.resampling import Share
-from theory.ledger import Row
+from theory.ledger import Row, terminal
 
 __all__ = ["ProbeReport", "probe", "progress_bar", "rows", "text", "write", "write_maps"]
 
@@ -47,12 +47,11 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A progress bar on stderr, what is done and how far it is, gone at the end; nothing where that is no terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
         bar = shown.add_task("", total=None)
 
