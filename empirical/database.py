@@ -136,11 +136,14 @@ FAULTS = {
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into an InputError of one line."""
+    """Turn SQLite's errors into an InputError of one line. An error that is not known means that the file is not what
+    it says: a table or a column is missing, or holds what cannot be read."""
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        if code is None or code & 0xFF not in FAULTS:
+        # Errors without a code are Python's: a text that is not UTF-8, a number beyond 64 bits.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE):  # a fault of ours, not of the file
             raise
-        raise InputError(FAULTS[code & 0xFF].format(path=path, error=error)) from None
+        fault = FAULTS.get(code, FAULTS[sqlite3.SQLITE_CORRUPT])
+        raise InputError(fault.format(path=path, error=error)) from error

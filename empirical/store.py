@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
+from types import TracebackType, UnionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,10 +41,29 @@ from empirical.database import explained, open_database, transaction
 from empirical.runs import RunConfig, RunResult
 from theory.errors import InputError
 from theory.files import write_atomically
+from theory.reading import parse_json, read_tensors
 
 RESULT_COLUMNS = ("status", "accuracy", "steps_taken", "seconds", "trained_scalars", "exact", "error")
 SUMMARY_COLUMNS = ("key", "config", *RESULT_COLUMNS, "ended", "weights")
 COLUMNS = (*SUMMARY_COLUMNS, "provenance", "weights_sha256", "history")
+
+# What SQLite may give for a column; it keeps any type in any column.
+KINDS: dict[str, type | UnionType] = {
+    "key": str,
+    "config": str,
+    "status": str,
+    "accuracy": float | None,
+    "steps_taken": int,
+    "seconds": float,
+    "trained_scalars": int,
+    "exact": int | None,
+    "error": str,
+    "ended": str,
+    "weights": str | None,
+    "provenance": str,
+    "weights_sha256": str | None,
+    "history": str,
+}
 
 INSERT = f"INSERT OR REPLACE INTO runs ({', '.join(COLUMNS)}) VALUES ({', '.join(':' + name for name in COLUMNS)})"
 
@@ -165,14 +184,17 @@ class Store:
         run = self.get(key)
         if run.weights is None:
             raise InputError(f"the weights of the run {key} were not kept")
+        if not WEIGHTS_NAME.fullmatch(run.weights):
+            raise InputError(f"{self.path} is damaged: {run.weights!r} is no name of weights; restore the file")
         file = self.weights_directory / run.weights
         try:
-            content = file.read_bytes()
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise InputError(f"cannot read {file}: {error.strerror or error}") from None
-        if hashlib.sha256(content).hexdigest() != run.weights_sha256:
+        if digest != run.weights_sha256:
             raise InputError(f"{file} is damaged: its content is not what the run wrote")
-        return safetensors.numpy.load(content)
+        return read_tensors(file).arrays
 
     def prune(self, *, failed: bool = False) -> Pruned:
         """Delete the files of weights that no row names, and first, if asked, the failed runs."""
@@ -241,12 +263,12 @@ class Store:
             config = RunConfig(**config_values)
             if config.key != values["key"]:
                 raise ValueError
-            history = tuple((int(step), float(loss), float(hit)) for step, loss, hit in json.loads(values["history"]))
+            history = tuple((int(step), float(loss), float(hit)) for step, loss, hit in parse_json(values["history"]))
             result = {name: values[name] for name in RESULT_COLUMNS}
             result["exact"] = None if result["exact"] is None else bool(result["exact"])
             return StoredRun(
                 RunResult(config, history=history, **result),
-                json.loads(values["provenance"]),
+                _provenance(values["provenance"]),
                 values["ended"],
                 values["weights"],
                 values["weights_sha256"],
@@ -254,19 +276,21 @@ class Store:
 
     def _config(self, values: dict[str, Any]) -> dict[str, Any]:
         with self._damaged_row(f"of the run {values['key']}"):
-            found = json.loads(values["config"])
-            if not isinstance(found, dict):
-                raise ValueError
-            return found
+            for name, kinds in KINDS.items():
+                if name in values and not isinstance(values[name], kinds):
+                    raise ValueError
+            found = parse_json(values["config"])
+            RunConfig(**found)
+            return dict(found)
 
     @contextlib.contextmanager
     def _damaged_row(self, which: str) -> Iterator[None]:
         try:
             yield
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError) as error:
             raise InputError(
                 f"{self.path} is damaged: the row {which} does not say what its key says; restore the file"
-            ) from None
+            ) from error
 
 
 def open_store(path: Path | str, read_only: bool = False, *, patience: float = 30.0) -> Store:
@@ -275,6 +299,13 @@ def open_store(path: Path | str, read_only: bool = False, *, patience: float = 3
     `patience` is how many seconds to wait, here and later, for another process's lock.
     """
     return Store(Path(path), read_only, patience)
+
+
+def _provenance(text: str) -> dict[str, str]:
+    found = parse_json(text)
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError
+    return found
 
 
 def _encode(outcome: Outcome, file: str | None, digest: str | None) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def test_fractions_too_many_to_list_are_certified_or_refused(
     def certify(*arguments: Any) -> Certificate:
         if not takes_fractions:
             raise InputError("it takes integers")
-        return Certificate(True, 10, Fraction(1, 2))
+        return Certificate(True, 10, Fraction(1, 2), "")
 
     system = FactSystem.random(5, 2)
     weights, facts = tmp_path / "m.safetensors", tmp_path / "g.npy"

@@ -93,9 +93,10 @@ def test_npy_arrays_are_read_as_they_are(tmp_path: Path) -> None:
         ("1e400", "beyond every float"),
         ("1" * 5000, "a number of 5000 digits; at most 400 are read"),
         ('{"a": 1, "b": 2, "a": 3}', "the name 'a' twice"),
-        ("{", "no JSON"),
-        ("", "no JSON"),
-        (b"\xff\xfe\xff", "no JSON"),
+        ("{", "not JSON"),
+        ("", "not JSON"),
+        (b"\xff\xfe\xff", "not JSON"),
+        ('"a"'.encode("utf-16"), "not JSON"),
     ],
 )
 def test_json_that_is_none(text: str | bytes, message: str) -> None:

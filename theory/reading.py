@@ -71,7 +71,7 @@ def within(path: Path) -> Iterator[None]:
 def read_json(path: Path) -> Any:
     """The content of a JSON file. InputError if it cannot be read, and as `parse_json`."""
     with foreign(path, "a .json file"):
-        return parse_json(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_bytes())
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -80,14 +80,18 @@ def parse_json(text: str | bytes) -> Any:
     """
     try:
         return json.loads(
-            text, parse_constant=_no_number, parse_int=_whole, parse_float=_fraction, object_pairs_hook=_object
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            parse_constant=_no_number,
+            parse_int=_whole,
+            parse_float=_fraction,
+            object_pairs_hook=_object,
         )
     except RecursionError as error:
-        raise InputError("it is nested too deeply") from error
+        raise InputError("it is not JSON that can be read: it is nested too deeply") from error
     except InputError:
         raise
     except ValueError as error:
-        raise InputError(f"it is no JSON: {error}") from error
+        raise InputError(f"it is not JSON: {error}") from error
 
 
 def _no_number(text: str) -> NoReturn:
