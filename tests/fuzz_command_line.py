@@ -13,7 +13,9 @@ A table of what happened is printed, with each finding; the exit status is 0 onl
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import os
 import random
 import shutil
 import signal
@@ -33,21 +35,15 @@ from typing import Any
 from click.testing import CliRunner
 
 import georecall
-from tests.fuzz_world import copied, make_world, read_model, spoil
+from tests.fuzz_arguments import Arguments
+from tests.fuzz_world import make_world, read_model
 from tests.reference import Reference
 from theory import Block, FactSystem, Task, Transformer
 from theory.loading import load_system
 
 ROOT = Path(__file__).resolve().parent.parent
-SECONDS_EACH = 20
+SECONDS_EACH = 60
 ONE_PROCESS_IN = 100
-SMALL = ("1", "2", "3", "4", "5", "7", "12")
-HOSTILE = (
-    *("", "0", "-1", "-0", "1e3", "1.5", "nan", "inf", "²", "1_0", "+3", " 3 ", "0x10", "9" * 30, "9" * 5000, "1" + "0" * 12),
-    *("2:1", "1:9999999999", "1,1", ":", ",", "1:", "true", "x" * 300, "a\nb", "\x1b[31m", "--help", "-", "\udcff", "é"),
-)
-CLAIMS = ("T1", "T1b", "T1c", "T1d", "T2", "T2b", "T2e", "T3", "T3b", "T4", "T5", "T6", "T7", "T99", "t1", "")
-KINDS = ("labelled", "relabelled", "simple", "matchings", "answer-vectors", "regular", "nothing", "")
 
 
 class TooLong(BaseException):
@@ -75,7 +71,9 @@ class Findings:
         head = "".join(f"{status:>8}" for status in seen)
         lines = [f"{'command':12}{'all':>8}{head}"]
         for name in [*names, "all"]:
-            row = [sum(n for (c, s), n in self.statuses.items() if name in (c, "all") and s == status) for status in seen]
+            row = [
+                sum(n for (c, s), n in self.statuses.items() if name in (c, "all") and s == status) for status in seen
+            ]
             lines.append(f"{name:12}{sum(row):>8}" + "".join(f"{each:>8}" for each in row))
         kinds = Counter(kind for kind, *_ in self.faults)
         every = ("traceback", "status", "lines", "too long", "overwritten", "left behind", "false holds", "process")
@@ -87,9 +85,9 @@ class Findings:
 class Fuzz:
     """A folder of right files, and invocations on them."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.folder, self.seed = folder, seed
-        self.world = make_world(folder / "world")
+    def __init__(self, folder: Path, seed: int, *, language_model: bool = False) -> None:
+        self.folder, self.seed, self.cache = folder, seed, folder / "cache"
+        self.world = make_world(folder / "world", language_model)
         self.before = {path: path.read_bytes() for path in self.world.values()}
         self.findings = Findings()
 
@@ -109,14 +107,16 @@ class Fuzz:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         arguments = Arguments(rng, self.world, scratch).made()
-        handed = {path: path.read_bytes() for path in sorted(scratch.rglob("*")) if path.is_file()}
+        # Pruning changes the store that it is given, and nothing else.
+        handed = {path: path.read_bytes() for path in sorted(scratch.glob("handed/**/*")) if path.is_file()}
         started = {path for path in scratch.rglob("*")}
-        status, output, errors = in_process(arguments)
-        self.findings.statuses[arguments[0] if arguments else "", status] += 1
+        status, output, errors = in_process(arguments, self.cache)
+        command = arguments[0] if arguments[0] in georecall.main.commands else "no command"
+        self.findings.statuses[command, status] += 1
         fault = verdict_on(status, output, errors)
         if fault:
-            self.findings.add(*fault[:1], number, arguments, fault[1])
-        for path, content in (handed if "prune" in arguments else {**handed, **self.before}).items():
+            self.findings.add(fault[0], number, arguments, fault[1])
+        for path, content in {**handed, **self.before}.items():
             if not path.is_file() or path.read_bytes() != content:
                 self.findings.add("overwritten", number, arguments, str(path))
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,11 @@ class Fuzz:
         for path, content in handed.items():
             path.write_bytes(content)
         process = subprocess.run(
-            [sys.executable, "-m", "georecall", *arguments], capture_output=True, text=True, cwd=ROOT, errors="replace"
+            [sys.executable, "-m", "georecall", *arguments],
+            capture_output=True,
+            errors="replace",
+            cwd=ROOT,
+            env={**os.environ, "XDG_CACHE_HOME": str(self.cache)},
         )
         if process.returncode != status or "Traceback" in process.stderr:
             self.findings.add("process", number, arguments, f"{status} in, {process.returncode} out: {process.stderr}")
@@ -165,10 +169,10 @@ def limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def in_process(arguments: list[str]) -> tuple[int, str, str]:
+def in_process(arguments: list[str], cache: Path) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of the command in this process."""
     with limited():
-        result = CliRunner().invoke(georecall.main, arguments)
+        result = CliRunner(env={"XDG_CACHE_HOME": str(cache)}).invoke(georecall.main, arguments)
     unforeseen = "" if result.exception is None or isinstance(result.exception, SystemExit) else repr(result.exception)
     return result.exit_code, result.stdout, result.stderr + unforeseen
 
@@ -241,154 +245,6 @@ def is_right(weights: Path, system: FactSystem) -> bool | None:
     )
 
 
-class Arguments:
-    """The arguments of one invocation, drawn at random, with the files that they name."""
-
-    def __init__(self, rng: random.Random, world: dict[str, Path], scratch: Path) -> None:
-        self.rng, self.world, self.scratch = rng, world, scratch
-
-    def made(self) -> list[str]:
-        """A command with its arguments."""
-        commands = {
-            self.verify_model: 45,
-            self.verify: 8,
-            self.construct: 10,
-            self.count: 8,
-            self.bounds: 10,
-            self.runs: 10,
-            self.figures: 2,
-            self.mechanism: 2,
-            self.probe: 3,
-            self.compare: 1,
-            self.nonsense: 1,
-        }
-        (chosen,) = self.rng.choices(list(commands), list(commands.values()))
-        return chosen()
-
-    def value(self, *right: str) -> str:
-        """One of the values that are right, or a hostile one."""
-        return self.rng.choice(HOSTILE) if self.rng.random() < 0.25 or not right else self.rng.choice(right)
-
-    def file(self, *names: str) -> str:
-        """One of the files: as it is, spoilt, missing, a folder, or under an impossible name."""
-        name = self.rng.choice(names)
-        chance = self.rng.random()
-        if chance < 0.15:
-            return str(self.world[name])
-        if chance < 0.2:
-            odd = ("missing.npy", "x" * 300 + ".json", "", "/dev/null", str(self.scratch), "/", "a\nb.safetensors")
-            return self.rng.choice((*odd, str(self.rng.choice(list(self.world.values())))))
-        path = copied(self.world[name], self.scratch / "handed" / name)
-        for other in self.world:  # the other parts of a model in several files
-            if Path(other).parent == Path(name).parent != Path("."):
-                copied(self.world[other], self.scratch / "handed" / other)
-        spoil(path, self.rng)
-        if Path(name).parent != Path(".") and self.rng.random() < 0.3:
-            return str(path.parent)
-        return str(path)
-
-    def output(self, suffix: str) -> str:
-        """A new file, or one that can or must not be written."""
-        chance = self.rng.random()
-        if chance < 0.8:
-            return str(self.scratch / f"new{suffix}")
-        handed = [str(path) for path in sorted(self.scratch.rglob("*"))]
-        odd = (str(self.scratch / "no" / f"x{suffix}"), "", "/", "/dev/null", str(self.scratch / ("x" * 300)))
-        return self.rng.choice((*odd, *handed, *handed, *(str(path) for path in self.world.values())))
-
-    def sometimes(self, name: str, *right: str, chance: float = 0.4) -> list[str]:
-        """An option with a value, or nothing."""
-        return [name, self.value(*right)] if self.rng.random() < chance else []
-
-    def sizes(self, *names: str) -> list[str]:
-        return [each for name in names for each in self.sometimes(f"--{name}", *SMALL, chance=0.85)]
-
-    def verify_model(self) -> list[str]:
-        number = self.rng.randrange(sum(name.endswith(".safetensors") and name.startswith("m") for name in self.world))
-        facts = next(name for name in self.world if name in (f"m{number}.npy", f"m{number}.json"))
-        weights = f"m{number}.safetensors"
-        if self.rng.random() < 0.1:
-            weights, facts = self.rng.choice([name for name in self.world if name.startswith("split/")]), "graph.json"
-        # Mostly one of the two is spoilt, so that the other is not to blame.
-        whole = {"--weights": str(self.world[weights]), "--system": str(self.world[facts])}
-        spoilt = self.rng.choice((["--weights"], ["--weights"], ["--weights"], ["--system"], ["--weights", "--system"]))
-        found = {**whole, **{name: self.file(weights if name == "--weights" else facts) for name in spoilt}}
-        given = [each for pair in found.items() for each in pair]
-        given += ["--rational"] if self.rng.random() < 0.5 else []
-        return ["verify", *given, *(["--json", self.output(".json")] if self.rng.random() < 0.2 else [])]
-
-    def verify(self) -> list[str]:
-        given = [self.value(*CLAIMS)] if self.rng.random() < 0.9 else []
-        given += self.sizes("entities", "relations") + self.sometimes("--hops", "1", "2", "3")
-        given += self.sometimes("--bits", "1", "2") + self.sometimes("--stride", "1", "2") + self.sometimes("--seed", "0")
-        if "--entities" not in given and "--relations" not in given:
-            given.append("nothing")  # the preset's sizes would take long
-        return ["verify", *given, *(["--json", self.output(".json")] if self.rng.random() < 0.2 else [])]
-
-    def construct(self) -> list[str]:
-        given = [self.value(*CLAIMS), *self.sizes("entities", "relations"), *self.sometimes("--hops", "1", "2", "3")]
-        given += self.sometimes("--bits", "1", "2") + self.sometimes("--stride", "1", "2")
-        given += self.sometimes("--name", "circle", "signs", chance=0.2) + self.sometimes("--seed", "0", "7")
-        given += ["--out", self.output(".safetensors")]
-        return ["construct", *given, *(["--system-out", self.output(".npy")] if self.rng.random() < 0.5 else [])]
-
-    def count(self) -> list[str]:
-        given = [self.value(*KINDS), *self.sizes("entities", "relations"), *self.sometimes("--hops", "1", "2", "3")]
-        given += ["--check"] if self.rng.random() < 0.2 else []
-        given += self.sometimes("--digits", "0", "3", "20") + (["--list"] if self.rng.random() < 0.1 else [])
-        return ["count", *given, *(["--json", self.output(".json")] if self.rng.random() < 0.2 else [])]
-
-    def bounds(self) -> list[str]:
-        right = {
-            "--entities": ("64", "2:5", "4096", "1,7", "1000000000000"),
-            "--relations": ("2", "1:3", "1000"),
-            "--hops": ("1", "1:4", "64"),
-            "--bits": ("1", "1,2,16", "1000000"),
-            "--shared-bits": ("0", "100", "1" + "0" * 30),
-            "--error": ("0", "0.01", "1/100", "1/0", "1/" + "9" * 4300, "0." + "1" * 60, "1", "-1/2"),
-            "--readout": ("fixed", "learned", "tied"),
-            "--format": ("table", "csv", "json", "markdown", "latex"),
-        }
-        given = [each for name, values in right.items() for each in self.sometimes(name, *values)]
-        given += ["--depth"] if self.rng.random() < 0.3 else []
-        return ["bounds", *given, *(["--out", self.output(".txt")] if self.rng.random() < 0.2 else [])]
-
-    def runs(self) -> list[str]:
-        store = ["--store", self.file("runs.sqlite")]
-        match self.rng.choice(("list", "show", "export", "prune")):
-            case "show":
-                return ["runs", "show", self.value("0", "a", "f", "00"), *store]
-            case "export":
-                return ["runs", "export", *store, "--out", self.output(".json")]
-            case "prune":
-                path = copied(self.world["runs.sqlite"], self.scratch / "pruned" / "runs.sqlite")
-                spoil(path, self.rng)
-                return ["runs", "prune", "--store", str(path), *(["--failed"] if self.rng.random() < 0.5 else [])]
-            case other:
-                return ["runs", other, *store]
-
-    def figures(self) -> list[str]:
-        folder = Path(self.file("results/standard.json", "results/mechanism.json", "results/probing.json")).parent
-        names = ("construction", "parameters", "dimension", "transfer", "probing", "capacity_law", "hops", "x")
-        return ["figures", self.value(*names), "--results", str(folder), "--out", str(self.scratch / "figures")]
-
-    def mechanism(self) -> list[str]:
-        model = self.value("0", "a") if self.rng.random() < 0.4 else self.file("m0.safetensors", "m3.safetensors")
-        return ["mechanism", model, "--store", self.file("runs.sqlite"), *self.sometimes("--workers", "1")]
-
-    def probe(self) -> list[str]:
-        model = self.rng.choice((str(self.scratch), self.file("m0.safetensors"), self.value("minilm")))
-        return ["probe", "--model", model, "--relations", self.file("relation.json"), *self.sometimes("--layers", "0")]
-
-    def compare(self) -> list[str]:
-        """Only what is refused: to train takes long."""
-        wrong = self.rng.choice((["--preset", "x"], ["--device", "cuda:99"], ["--time-budget", "nan"], ["--workers", "0"]))
-        return ["compare", "--store", self.file("runs.sqlite"), *wrong]
-
-    def nonsense(self) -> list[str]:
-        return [self.value("verify", "runs", "reproduce", "help") for _ in range(self.rng.randrange(4))] + ["--nothing"]
-
-
 def main() -> int:
     """The command: prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -397,7 +253,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        findings = Fuzz(Path(folder), chosen.seed).run(chosen.count, chosen.seconds)
+        transformers = importlib.util.find_spec("transformers") is not None
+        findings = Fuzz(Path(folder), chosen.seed, language_model=transformers).run(chosen.count, chosen.seconds)
     print(f"seed {chosen.seed}")
     print(findings.table())
     return 1 if findings.faults else 0

@@ -28,8 +28,10 @@ VALUES: tuple[Any, ...] = (
 RAW = (b"NaN", b"Infinity", b"1e999", b"[" * 2000, b"\xff", b'{"a":1,"a":2}', b"1" * 5000, b"", b"\x00" * 8, b"-0")
 
 
-def make_world(folder: Path) -> dict[str, Path]:
-    """Right files: models of every construction with their facts, a model in two files, a store, relations, results."""
+def make_world(folder: Path, language_model: bool) -> dict[str, Path]:
+    """Right files: models of every construction with their facts, a model in two files, a store, relations, results,
+    and, if asked, a tiny language model, which needs transformers.
+    """
     folder.mkdir(parents=True)
     (folder / "inputs").mkdir()
     home = folder / "inputs"
@@ -52,6 +54,10 @@ def make_world(folder: Path) -> dict[str, Path]:
     for name in ("standard", "mechanism", "probing", "trials"):
         content = {"verdicts": [known if name == "mechanism" else verdict], "models": [], "relations": []}
         (home / "results" / f"{name}.json").write_text(json.dumps(content))
+    if language_model:
+        from tests.tiny_language_models import save
+
+        save("llama", home / "llama")
     return {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*")) if path.is_file()}
 
 

@@ -34,6 +34,10 @@ OPTIONS: dict[str, Any] = {
     "stride": 0,
     "disjoint_attributes": False,
 }
+# The part of the model that a longer name puts before a tensor's own; "mlp" and "attn" for the others of a block.
+PARTS = {"W_E": "embed", "W_pos": "pos_embed", "W_U": "unembed", "b_U": "unembed"} | dict.fromkeys(
+    ("W_Q", "W_K", "W_V", "W_O"), "attn"
+)
 SILENT = {"format"}  # keys that say nothing about the model: "pt" where PyTorch wrote the file
 
 
@@ -217,18 +221,18 @@ def _block_and_name(name: str) -> tuple[int, str]:
     """
     *parts, short = name.split(".")
     known = (*Block.AXES, *OUTER)
-    if any(part.startswith(NORMS) for part in parts) or short.startswith(NORMS):
-        raise InputError(
-            f"tensor {name!r} belongs to a norm, which is not modelled: fold it into the weights, or leave it out"
-        )
-    if short not in known and short not in BIASES and short not in BUFFERS:
+    if any(part.startswith(NORMS) for part in (*parts, short)):
+        raise InputError(f"tensor {name!r} belongs to a norm, which is not modelled: fold it in, or leave it out")
+    number = 0
+    if parts[:1] == ["blocks"] and short not in OUTER:
+        digits = "".join(parts[1:2])
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 6):
+            raise InputError(f"tensor {name!r} has no block number after 'blocks.'")
+        number, parts = int(digits), parts[2:]
+    home = PARTS.get(short, "mlp" if short in Block.AXES else "attn")
+    if parts not in ([], [home]) or short not in (*known, *BIASES, *BUFFERS):
         raise InputError(f"unknown tensor {name!r}; the names are {', '.join(sorted(known))}")
-    if "blocks" not in parts:
-        return 0, short
-    number = [*parts, ""][parts.index("blocks") + 1]
-    if not (number.isascii() and number.isdigit() and len(number) <= 6):
-        raise InputError(f"tensor {name!r} has no block number after 'blocks.'")
-    return int(number), short
+    return number, short
 
 
 def _complete(part: dict[str, NDArray[Any]], names: tuple[str, ...], where: str) -> dict[str, NDArray[Any]]:
