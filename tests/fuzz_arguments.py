@@ -1,4 +1,4 @@
-"""What the fuzz of the command line types: arguments drawn at random, right ones and hostile ones, and the files named."""
+"""What the fuzz of the command line types: arguments drawn at random, right and hostile, and the files they name."""
 
 from __future__ import annotations
 

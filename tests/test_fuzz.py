@@ -13,6 +13,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'geomet
 
 from constructions import checks
 from tests import fuzz_command_line
+from tests.fuzz_arguments import Arguments
 from tests.fuzz_command_line import Findings, Fuzz
 from theory.ledger import Row
 
