@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from theory.errors import InputError
 
+MOST_CHARACTERS = 40  # of an error rate
 MOST_VALUES = 10_000  # of one range; a table of more rows is a mistake of the hand
 
 
@@ -30,8 +31,10 @@ def parse_sizes(text: str, name: str, *, at_least: int, at_most: int) -> tuple[i
 
 def parse_error_rate(text: str) -> Fraction:
     """An error rate in [0, 1), exactly as written: "0.01" and "1/100" are the same."""
-    if not re.fullmatch(r"\s*\d+(\.\d+|/\d+)?\s*", text):
+    if not re.fullmatch(r"\s*\d+(\.\d+|/\d+)?\s*", text, re.ASCII):
         raise InputError(f"error rate must be a number such as 0.01, not {text.strip()!r}")
+    if len(text.strip()) > MOST_CHARACTERS:
+        raise InputError(f"error rate has {len(text.strip())} characters; at most {MOST_CHARACTERS} are read")
     numerator, _, denominator = text.partition("/")
     if denominator and int(denominator) == 0:
         raise InputError(f"error rate {text.strip()!r} divides by zero")

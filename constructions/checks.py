@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -22,8 +23,8 @@ from constructions.interval import check_every_query_by_intervals, circle_margin
 from constructions.rounding import bfloat16, check_rounded
 from constructions.systems import check_all_classes, check_all_systems, search_systems
 from theory import FactSystem, InputError, Transformer, all_words
-from theory.files import load_model, load_system
 from theory.ledger import Row, Rung, Status
+from theory.loading import load_model_as_said, load_system
 from theory.registry import Construction, Quantity, evaluate, theorem
 from theory.transformer import Rounding
 
@@ -200,13 +201,14 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     allow them.
     """
     system = load_system(facts)
-    transformer, task = load_model(weights, system.entities)
+    transformer, task, assumed = load_model_as_said(weights, system.entities)
+    note = f" ({assumed})" if assumed else ""
     row = Row(
         claim="model",
         construction=weights.name,
         rung="exhaustive queries",
         status="holds",
-        coverage="all queries, all logits",
+        coverage=f"all queries, all logits{note}",
         entities=system.entities,
         relations=system.relations,
         hops=task.hops,
@@ -233,7 +235,7 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     certificate = certify(transformer, system, task)
     if certificate.accepted or not listed:
         row = replace(row, rung="certificate", queries=certificate.queries, margin=certificate.margin)
-        row = replace(row, counterexample=None, coverage=f"all {_count(certificate.queries)} queries")
+        row = replace(row, counterexample=None, coverage=f"all {_count(certificate.queries)} queries{note}")
         rows.append(_judged(row, "holds" if certificate.accepted else "undecided", certificate.reason))
     return rows
 
@@ -303,8 +305,8 @@ def _with_verdict(row: Row, verdict: Verdict) -> Row:
 
 
 def _count(number: int) -> str:
-    """A count in words that fit: exact up to a million, else as a power of ten."""
-    return str(number) if number < 10**6 else f"10^{len(str(number)) - 1}"
+    """A count in words that fit: exact up to a million, else as the power of ten at or below it."""
+    return str(number) if number < 10**6 else f"10^{Decimal(number).adjusted()}"
 
 
 def _rough(error: Fraction | None) -> str:

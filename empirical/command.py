@@ -75,6 +75,10 @@ def compare(
         """The run in a few words, to whoever shows the progress."""
         progress(done, f"N = {result.config.entities}, d = {result.config.dimension}: {result.status}")
 
+    if device != "cpu" and engine == "local":  # the nodes of a cluster have devices of their own
+        from empirical.training import device_of
+
+        device_of(device)  # a store that is finished starts no worker that would ask
     # The pool and the time first: what they refuse must not leave an empty store behind.
     deadline_after(time_budget)
     with _pool(engine, address, workers, device) as pool, open_store(store) as opened:

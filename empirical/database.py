@@ -169,7 +169,8 @@ FAULTS = {
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into an InputError of one line."""
+    """Turn SQLite's errors into an InputError of one line. An error that is not known means that the file is not what
+    it says: a table or a column is missing, or holds what cannot be read."""
     try:
         yield
     except sqlite3.Error as error:
@@ -177,6 +178,7 @@ def explained(path: Path) -> Iterator[None]:
         if code is None and isinstance(error, sqlite3.OperationalError) and "UTF-8" in str(error):
             # Python's own error, which has no code, and quotes the text.
             error, code = sqlite3.DatabaseError("it holds text that is not UTF-8"), sqlite3.SQLITE_CORRUPT
-        if code is None or code & 0xFF not in FAULTS:
-            raise
-        raise InputError(FAULTS[code & 0xFF].format(path=path, error=error)) from None
+        if code is None or code & 0xFF in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE):
+            raise  # a fault of ours, not of the file
+        fault = FAULTS.get(code & 0xFF, FAULTS[sqlite3.SQLITE_CORRUPT])
+        raise InputError(fault.format(path=path, error=error)) from error

@@ -29,8 +29,9 @@ def provenance(device: str) -> dict[str, str]:
     if device.startswith("cuda"):
         import torch
 
-        found["gpu"] = torch.cuda.get_device_name(device)
         found["cuda"] = str(torch.version.cuda)
+        if torch.cuda.is_available():  # the driver of a cluster may have none
+            found["gpu"] = torch.cuda.get_device_name(device)
     commit = _commit()
     return {**found, "commit": commit} if commit else found
 

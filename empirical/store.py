@@ -41,12 +41,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 
 from empirical.database import COLUMNS, ORDER, explained, field, fits, open_database, transaction
 from empirical.runs import RunConfig, RunResult
 from theory.errors import InputError
 from theory.files import write_atomically
+from theory.reading import parse_json, read_tensors
 
 RESULT_COLUMNS = ("status", "accuracy", "steps_taken", "seconds", "trained_scalars", "exact", "error")
 SUMMARY_COLUMNS = ("key", "config", *RESULT_COLUMNS, "ended", "weights")
@@ -185,17 +185,17 @@ class Store:
         run = self.get(key)
         if run.weights is None:
             raise InputError(f"the weights of the run {key} were not kept")
+        if not WEIGHTS_NAME.fullmatch(run.weights):
+            raise InputError(f"{self.path} is damaged: {run.weights!r} is no name of weights; restore the file")
         file = self.weights_directory / run.weights
         try:
-            content = file.read_bytes()
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise InputError(f"cannot read {file}: {error.strerror or error}") from None
-        if hashlib.sha256(content).hexdigest() != run.weights_sha256:
+        if digest != run.weights_sha256:
             raise InputError(f"{file} is damaged: its content is not what the run wrote")
-        try:
-            return safetensors.numpy.load(content)
-        except (SafetensorError, ValueError) as error:
-            raise InputError(f"{file} is damaged: {str(error).splitlines()[0]}") from None
+        return read_tensors(file).arrays
 
     def prune(self, *, failed: bool = False) -> Pruned:
         """Delete the files of weights that no row names, and first, if asked, the failed runs."""
@@ -293,11 +293,11 @@ class Store:
         with self._damaged_row(values["key"]):
             if config.key != values["key"]:
                 raise ValueError
-            history = tuple((int(step), float(loss), float(hit)) for step, loss, hit in json.loads(values["history"]))
+            history = tuple((int(step), float(loss), float(hit)) for step, loss, hit in parse_json(values["history"]))
             result = {name: values[name] for name in RESULT_COLUMNS}
             result["exact"] = None if result["exact"] is None else bool(result["exact"])
-            provenance, weights = json.loads(values["provenance"]), values["weights"]
-            if not isinstance(provenance, dict) or (weights is not None and not WEIGHTS_NAME.fullmatch(weights)):
+            provenance, weights = _provenance(values["provenance"]), values["weights"]
+            if weights is not None and not WEIGHTS_NAME.fullmatch(weights):
                 raise ValueError
             run = RunResult(config, history=history, **result)
             return StoredRun(run, provenance, values["ended"], weights, values["weights_sha256"])
@@ -306,7 +306,7 @@ class Store:
         with self._damaged_row(values["key"]):
             if not all(fits(column, value) for column, value in values.items()):
                 raise ValueError
-            return RunConfig(**json.loads(values["config"]))
+            return RunConfig(**parse_json(values["config"]))
 
     @contextlib.contextmanager
     def _damaged_row(self, key: object) -> Iterator[None]:
@@ -324,6 +324,13 @@ def open_store(path: Path | str, read_only: bool = False, *, patience: float = 3
     `patience` is how many seconds to wait, here and later, for another process's lock.
     """
     return Store(Path(path), read_only, patience)
+
+
+def _provenance(text: str) -> dict[str, str]:
+    found = parse_json(text)
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError
+    return found
 
 
 def _encode(outcome: Outcome, file: str | None, digest: str | None) -> dict[str, Any]:

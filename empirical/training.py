@@ -123,7 +123,7 @@ def train_each(
     left open, it follows from their size and the device. Raises InputError for a device that is not there, a condition
     without a model, and TF32 without CUDA.
     """
-    target = _device(device)
+    target = device_of(device)
     for config in configs:
         check_config(config)
         if config.precision == "tf32" and target.type != "cuda":
@@ -141,7 +141,8 @@ def train_each(
             yield from _train_group(ordered[begin : begin + size], target, progress, stop_when_perfect)
 
 
-def _device(name: str) -> torch.device:
+def device_of(name: str) -> torch.device:
+    """The device of that name: cpu, cuda, cuda:0, .. InputError for another, and for one that is not there."""
     try:
         device = torch.device(name)
     except RuntimeError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from georecall.options import check_outputs, count_option, file_option, store_option
+from georecall.options import Seconds, check_outputs, count_option, file_option, store_option
 
 
 @click.command()
@@ -17,7 +17,7 @@ from georecall.options import check_outputs, count_option, file_option, store_op
 @count_option("--workers", "Processes, each with one thread (as many as there are cores).")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
 @click.option("--address", help="The Ray cluster to use (a new local one, unless given).")
-@click.option("--time-budget", type=click.FloatRange(min=0), help="Seconds after which no run is started.")
+@click.option("--time-budget", type=Seconds(), help="Seconds after which no run is started.")
 @file_option("--json", "Write the report here, as JSON.")
 def compare(
     preset: str,

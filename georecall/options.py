@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -23,9 +24,38 @@ def count_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
     return click.option(name, type=click.IntRange(min=1), help=help, **options)
 
 
+class File(click.Path):
+    """A path as a pathlib.Path; a name that no file can have is a usage error."""
+
+    name = "path"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; fails for an empty name, and for one with a NUL."""
+        if str(value) == "" or "\0" in str(value):
+            self.fail(f"{value!r} is no name of a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds, 0 or more: not NaN, which compares with nothing, and no infinity."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; fails for one that is not finite."""
+        seconds = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
 def file_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
     """An option that is a path."""
-    return click.option(name, type=click.Path(path_type=Path), help=help, **options)
+    return click.option(name, type=File(), help=help, **options)
 
 
 preset_option = click.option(
@@ -70,12 +100,10 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
 
 def print_ledger(rows: list[Row], json: Path | None) -> None:
     """Print the ledger, and at its end what decides; write it, if asked."""
-    from rich.console import Console
-
     from theory.files import write_atomically
-    from theory.ledger import as_table, summary, to_json
+    from theory.ledger import as_table, summary, terminal, to_json
 
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = terminal(width=None if sys.stdout.isatty() else 160)
     console.print(as_table(rows))
     for line in summary(rows):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paper_figs.saved import read
+from paper_figs.saved import as_results, read
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -211,7 +212,8 @@ def draw(name: str, results: Path = RESULTS) -> Figure:
     module = importlib.import_module(f"paper_figs.{name}")
     try:
         data = [read(results / source.file) for source in found.sources]
-        with style.applied():
+        # A result may hold what no check foresees: it is to be drawn as it is, or refused.
+        with style.applied(), as_results() if data else nullcontext():
             drawn: Figure = module.draw(*data)
             drawn.draw_without_rendering()
             drawn.set_layout_engine("none")  # laid out once, the same for every kind of file

@@ -23,7 +23,7 @@ from paper_figs import catalogue
 from paper_figs.verdicts import saved_rows
 from theory.errors import InputError
 from theory.files import write_atomically
-from theory.ledger import RUNGS, Row, Status
+from theory.ledger import RUNGS, Row, Status, short
 from theory.registry import theorems
 
 NO_ROWS = "there is no row to report: check a claim first"
@@ -185,7 +185,8 @@ def _margin(margin: Fraction | None) -> str:
     """The margin exactly where that is short, else to four digits, marked as rounded."""
     if margin is None:
         return ""
-    return str(margin) if len(str(margin)) <= 9 else f"≈ {float(margin):.4g}"
+    exact, rounded = str(margin), short(margin)
+    return exact if len(exact) <= 9 or exact == rounded else f"≈ {rounded}"
 
 
 def _slug(name: str) -> str:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.reference import Reference
 
 from constructions.exact import ExactModel, Product
 from constructions.exhaustive import check_every_query
@@ -23,7 +24,6 @@ from constructions.integers import (
     scaled,
     whole,
 )
-from tests.reference import Reference
 from theory import Block, FactSystem, Task, Transformer
 
 EDGES = [2**23, 2**24, 2**31, 2**48, 2**52, 2**53, 2**58, 2**60, 2**61, 2**62, 2**63 - 1]

@@ -160,7 +160,7 @@ def changed(values: Any, change: Callable[[Any], object]) -> str:
 
 LEARNED_128 = [each["curve"] for each in REPORT["thresholds"]].index("N=128 R=2 k=1 width=4d")  # in every figure
 SPOILED: dict[str, tuple[str, str]] = {
-    "no JSON": ("{", "is no JSON"),
+    "no JSON": ("{", "is not JSON"),
     "a list": ("[]", "no 'complete'"),
     "not complete": (changed(REPORT, lambda r: r.update(complete=False)), "not complete"),
     "another preset": (

@@ -101,7 +101,10 @@ def broken(change: Any, metadata: dict[str, str] | None = None) -> Any:
             broken(lambda t: None, {"attention": "uniform", "residual": "1"}),
             "residual = '1'; true or false is expected",
         ),
-        (broken(lambda t: None, {"attention": "softmax", "beta": "[1]"}), "beta = '[1]'; a number or null is expected"),
+        (
+            broken(lambda t: None, {"attention": "softmax", "beta": "[1]"}),
+            "beta = '[1]'; a number that a float holds, or null, is expected",
+        ),
     ],
 )
 def test_bad_model_files_get_one_line(write: Any, message: str, tmp_path: Path) -> None:
@@ -129,11 +132,11 @@ def test_truncated_model_is_refused(tmp_path: Path) -> None:
         ("facts.json", b"[[0, 0]]", "relation 0 is not a permutation: entities 0 and 1 both have the answer 0"),
         ("facts.json", b"[[0, 2]]", "relation 0: the answer for entity 1 is 2, not in 0..1"),
         ("facts.json", b"[[0, 1], [0]]", "rows of different lengths"),
-        ("facts.json", b"[[0, 1.5]]", "they must be integers"),
+        ("facts.json", b"[[0, 1.5]]", "answers[0][1] is 1.5; a whole number is expected"),
         ("facts.json", b"[]", "it must be [relations >= 1, entities >= 2]"),
         ("facts.json", b"[[0]]", "at least 2 entities"),
-        ("facts.json", b"{", "is not a .json file that can be read"),
-        ("facts.json", b"\xff\xfe", "is not a .json file that can be read"),
+        ("facts.json", b"{", "it is not JSON: Expecting property name"),
+        ("facts.json", b"\xff\xfe", "it is not JSON: 'utf-8' codec can't decode byte 0xff"),
         ("facts.npy", b"\x93NUMPY", "is not a .npy file that can be read"),
         ("facts.npy", b"", "is not a .npy file that can be read"),
         ("facts.txt", b"0 1", "a fact system is read from .npy or .json"),

@@ -162,7 +162,17 @@ def other_tokeniser(directory: Path) -> None:
     (directory / "tokenizer.json").write_text(json.dumps(content))
 
 
+def unused_weights(directory: Path) -> None:
+    edit(directory / "config.json", num_hidden_layers=2)
+
+
+def adapter(directory: Path) -> None:
+    (directory / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+
+
 FAULTS = [
+    (unused_weights, r"hold model.layers.2.input_layernorm.weight \(and 8 others\), which no part of the model"),
+    (adapter, r"holds an adapter \(adapter_config.json\), which is not applied here: merge it first"),
     (no_configuration, "is no model's directory: it has no config.json"),
     (foreign_configuration, "cannot read .*config.json"),
     (unknown_architecture, "perceptron"),

@@ -175,21 +175,42 @@ def test_a_model_without_answers_is_read_but_not_exchanged():
         probe(Silent(states, rows, {}), both)
 
 
+def test_a_relation_with_too_few_subjects_is_left_out():
+    states, rows, owned = hidden(1)
+    alone = probe(Stub(states, rows, {}), [relation(owned)])
+    both = probe(Stub(states, rows, {}), [relation(owned[:39], "few"), relation(owned)])
+    assert both.left_out == (("few", "made up has 39 subjects; a probe needs at least 40"),)
+    assert both.relations == alone.relations
+
+
+def test_every_object_that_is_listed_for_a_subject_is_right():
+    """Ten subjects have two right objects, and model and state tell the other one than maps are fitted to."""
+    states, rows, owned = hidden(1)
+    first = list(owned)
+    kinds = max(first) + 1
+    for x in range(10):
+        first[x] = (owned[x] + 1) % kinds
+    one = relation(first)
+    both = replace(one, others=tuple((f"subject {x}", f"object {owned[x]:03}") for x in range(10)))
+    model = Stub(states, rows, {"colour": owned})
+    strict, lenient = (probe(model, [each]).relations[0] for each in (one, both))
+    assert (strict.subjects, strict.facts) == (len(first), len(first))
+    assert (lenient.subjects, lenient.facts) == (len(first), len(first) + 10)
+    assert strict.known.value == pytest.approx(1 - 10 / len(first))
+    assert lenient.known.value == 1
+    assert lenient.headline.accuracy.value > strict.headline.accuracy.value
+    assert lenient.headline.agreement == strict.headline.agreement
+
+
 def test_bad_input_is_told_in_a_line():
     states, rows, owned = hidden(1)
     model = Stub(states, rows, {})
     few = relation(owned[: LEAST_SUBJECTS - 1])
-    with pytest.raises(InputError, match="'colour' has 39 subjects; a probe needs at least 40"):
+    with pytest.raises(InputError, match="colour: made up has 39 subjects; a probe needs at least 40"):
         probe(model, [few])
     with pytest.raises(InputError, match="the hidden states of stub are not finite"):
         probe(Stub(np.where(np.arange(60)[:, None] == 7, np.inf, states), rows, {}), [relation(owned)])
 
-    class Unasked(Stub):
-        def scores(self, *_):
-            raise AssertionError("asked before all relations were looked at")
-
-    with pytest.raises(InputError, match="'few' has 39 subjects"):
-        probe(Unasked(states, rows, {}), [relation(owned), relation(owned[:39], "few")])
     with pytest.raises(InputError, match="layer 4 is asked for; stub has layers 0\\.\\.3"):
         probe(model, [relation(owned)], [1, 4])
     with pytest.raises(InputError, match="two relations are called 'colour'"):

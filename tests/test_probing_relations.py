@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,23 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert relation == Relation(
         "country capital city",
         ("The capital city of {} is", "What is the capital city of {}? It is"),
-        (("France", "Paris"), ("Niger", "Niamey"), ("South Africa", "Pretoria")),
+        (("France", "Paris"), ("Niger", "Niamey"), ("South Africa", "Cape Town")),
         "the file capital.json",
+        (("South Africa", "Pretoria"),),
     )
     assert relation.subjects == ("France", "Niger", "South Africa")
-    assert relation.objects == ("Niamey", "Paris", "Pretoria")
+    assert relation.objects == ("Cape Town", "Niamey", "Paris", "Pretoria")
+
+
+def test_the_order_of_the_samples_does_not_matter(tmp_path: Path) -> None:
+    """Of several objects maps are fitted to the one that most subjects have; all are right."""
+    samples = [*CAPITALS["samples"], {"subject": "Lesotho", "object": "Pretoria"}]
+    relations = {
+        read_file(write(tmp_path / "a.json", {**CAPITALS, "samples": list(order)})) for order in permutations(samples)
+    }
+    (relation,) = relations
+    assert dict(relation.samples)["South Africa"] == "Pretoria"
+    assert relation.others == (("South Africa", "Cape Town"),)
 
 
 def test_only_zero_shot_templates_do(tmp_path: Path) -> None:
@@ -101,16 +114,16 @@ def test_names_subjects_and_objects_are_one_line_each(tmp_path: Path) -> None:
 
 def test_what_is_no_relation_at_all(tmp_path: Path) -> None:
     (tmp_path / "deep.json").write_text("[" * 200_000)
-    with pytest.raises(InputError, match=r"deep.json is not JSON: maximum recursion depth"):
+    with pytest.raises(InputError, match=r"deep.json: it is not JSON that can be read: it is nested"):
         read_relations(str(tmp_path / "deep.json"))
     for name in ("x" * 5000, "nul\0"):
         with pytest.raises(InputError, match=r"there are no relations"):
             read_relations(name)
     (tmp_path / "a.json").write_text("{")
-    with pytest.raises(InputError, match=r"a.json is not JSON: .*line 1 column 2"):
+    with pytest.raises(InputError, match=r"a.json: it is not JSON: .*line 1 column 2"):
         read_relations(str(tmp_path / "a.json"))
     (tmp_path / "b.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=r"b.json is not JSON"):
+    with pytest.raises(InputError, match=r"b.json: it is not JSON"):
         read_relations(str(tmp_path / "b.json"))
     with pytest.raises(InputError, match=r"no relations 'planets': a .json file, a directory, or builtin or countries"):
         read_relations("planets")

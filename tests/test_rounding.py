@@ -16,12 +16,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.reference import Reference
 
 from constructions import t1, t1b, t3
 from constructions.catalogue import Setting, entry
 from constructions.checks import Sizes, check_queries, check_rounding
 from constructions.rounding import bfloat16, check_rounded
-from tests.reference import Reference
 from theory import Block, FactSystem, InputError, Task, Transformer
 from theory.ledger import all_hold
 from theory.transformer import run_with_cache

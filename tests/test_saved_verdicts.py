@@ -60,7 +60,7 @@ def test_without_results_there_is_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("{}", "it has no 'verdicts'"),
         ('{"verdicts": [{"claim": "E1"}]}', "it has no 'status'"),
         ('{"verdicts": [{"claim": "E1", "status": "proved"}]}', "a verdict with the status 'proved'"),

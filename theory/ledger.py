@@ -11,12 +11,15 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from theory.errors import one_line
 from theory.fact_system import FactSystem
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 Rung = Literal["measured", "sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic"]
@@ -76,15 +79,24 @@ class Row:
     counterexample: Counterexample | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The row as JSON values; the margin as a number and, exactly, as a string."""
+        """The row as JSON values; the margin exactly, as a string, and as a number, unless it is beyond every float."""
         values = {name: value for name, value in asdict(self).items() if name != "counterexample"}
         values["seconds"] = round(self.seconds, 3)
         if self.margin is not None:
-            values["margin"] = int(self.margin) if self.margin.denominator == 1 else float(self.margin)
+            values["margin"] = _number(self.margin)
             values["margin_exact"] = str(self.margin)
         if self.counterexample is not None:
             values["counterexample"] = _counterexample_json(self.counterexample)
         return values
+
+
+def _number(value: Fraction) -> int | float | None:
+    """The value as a number that other readers of JSON can hold; None where it is beyond every float."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return None
+    return int(value) if value.denominator == 1 else nearest
 
 
 def _counterexample_json(found: Counterexample) -> dict[str, Any]:
@@ -121,14 +133,27 @@ def run_check(check: Check) -> Row:
     return replace(row, seconds=time.perf_counter() - start)
 
 
+def terminal(**options: Any) -> Console:
+    """A console of rich's that leaves it to the command how it ends when whoever reads the output has gone: rich itself
+    exits with status 1, which says that a claim does not hold.
+    """
+    import rich.console
+
+    class Terminal(rich.console.Console):
+        def on_broken_pipe(self) -> None:
+            """Raise the BrokenPipeError on."""
+            raise
+
+    return Terminal(**options)
+
+
 def run_all_checks(checks: Sequence[Check]) -> list[Row]:
     """Run the checks in order, with a progress bar on stderr."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     rows = []
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=terminal(stderr=True)) as progress:
         bar = progress.add_task("", total=len(checks))
         for check in checks:
             progress.update(bar, description=check.label)
@@ -165,22 +190,28 @@ def as_table(rows: Sequence[Row]) -> Table:
     for row in rows:
         numbers = (row.entities, row.relations, row.hops, row.bits, row.dimension, row.width)
         table.add_row(
-            row.claim,
-            row.construction,
+            escape(one_line(row.claim)),
+            escape(one_line(row.construction)),
             row.rung,
             f"[{colours[row.status]}]{row.status}[/]",
             *("" if number is None else str(number) for number in numbers),
-            _short(row.margin),
+            short(row.margin),
             escape(row.coverage),
             f"{row.seconds:.2f}",
         )
     return table
 
 
-def _short(margin: Fraction | None) -> str:
+def short(margin: Fraction | None) -> str:
+    """The margin to four digits, or whole where it is a whole number below 10^15; "" for None."""
     if margin is None:
         return ""
-    return str(margin) if margin.denominator == 1 else f"{float(margin):.4g}"
+    if margin.denominator == 1 and abs(margin) < 10**15:
+        return str(margin)
+    nearest = _number(margin)
+    if nearest:
+        return f"{float(nearest):.4g}"
+    return f"{Decimal(margin.numerator) / margin.denominator:.4g}"  # beyond or below every float
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
@@ -194,5 +225,5 @@ def summary(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row.status != "holds":
             reason = str(row.counterexample) if row.counterexample else row.detail
-            lines.append(f"{row.claim} ({row.construction}), {row.rung}: {row.status}: {reason}")
+            lines.append(one_line(f"{row.claim} ({row.construction}), {row.rung}: {row.status}: {reason}"))
     return lines

@@ -8,7 +8,6 @@ any other model, as `georecall construct` writes it, needs its facts in a file o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -20,7 +19,8 @@ from empirical.mechanism.subject import Studied, of_run
 from empirical.runs import RunConfig
 from empirical.store import open_store
 from theory.errors import InputError
-from theory.files import load_model, load_system, load_tensors
+from theory.files import load_model, load_system
+from theory.reading import parse_json, read_tensors, within
 
 
 def load(model: str, store: Path) -> Studied:
@@ -51,7 +51,7 @@ def trained_model(tensors: Mapping[str, NDArray[Any]], config: RunConfig, name: 
 
 
 def _from_file(path: Path) -> Studied:
-    tensors, metadata = load_tensors(path)
+    tensors, metadata = read_tensors(path)
     if "config" in metadata:
         return trained_model(tensors, _config(metadata["config"], path), str(path))
     for suffix in (".npy", ".json"):
@@ -63,11 +63,11 @@ def _from_file(path: Path) -> Studied:
 
 
 def _config(text: str, path: Path) -> RunConfig:
-    try:
-        values = json.loads(text)
-        if not isinstance(values, dict) or set(values) != {field.name for field in fields(RunConfig)}:
-            raise ValueError
-        return RunConfig(**values)
-    except (ValueError, TypeError, RecursionError) as error:
-        reason = str(error) if isinstance(error, InputError) else "it does not have the fields of one"
-        raise InputError(f"{path}: its metadata hold no configuration of a run: {reason}") from None
+    with within(path):
+        try:
+            values = parse_json(text)
+            if not isinstance(values, dict) or set(values) != {field.name for field in fields(RunConfig)}:
+                raise InputError("it does not have the fields of one")
+            return RunConfig(**values)
+        except InputError as error:
+            raise InputError(f"its metadata hold no configuration of a run: {error}") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +25,7 @@ from empirical.worker import Report, perform
 from theory.errors import InputError
 from theory.fact_system import check_count
 from theory.files import write_atomically
+from theory.reading import read_json
 
 Progress = Callable[[int, str], object]
 
@@ -74,14 +76,13 @@ def _key(model: Condition | Construction, preset: Preset) -> str:
 
 def _read(file: Path) -> Analysis:
     try:
-        found = json.loads(file.read_text())
-        if not isinstance(found, dict) or "transfer" not in found:
-            raise ValueError
-        return found
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{file} is damaged: delete it, and its model is analysed again") from None
+        found = read_json(file)
+        if isinstance(found, dict) and "transfer" in found:
+            return found
+    except InputError:
+        if not os.access(file, os.R_OK):
+            raise
+    raise InputError(f"{file} is damaged: delete it, and its model is analysed again")
 
 
 def study_models(jobs: Sequence[Any], device: str) -> Iterator[tuple[Any, None]]:

@@ -23,6 +23,7 @@ from empirical.probing.packages import needed
 from theory.errors import InputError
 
 TOKENISERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")
+ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
@@ -97,6 +98,9 @@ def _check(directory: Path) -> None:
         raise InputError(f"{directory} is neither a model's directory nor a .gguf file")
     if not (directory / "config.json").is_file():
         raise InputError(f"{directory} is no model's directory: it has no config.json")
+    for name in ADAPTERS:
+        if (directory / name).exists():
+            raise InputError(f"{directory} holds an adapter ({name}), which is not applied here: merge it first")
     if not any(directory.glob("*.safetensors")):
         pickles = sorted(file.name for pattern in PICKLES for file in directory.glob(pattern))
         if pickles:

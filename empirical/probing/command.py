@@ -15,7 +15,7 @@ from empirical.probing.measure import Progress, Reading, RelationReading, silent
 from empirical.probing.packages import needed
 from empirical.probing.report import ProbeReport, write, write_maps
 from empirical.probing.resampling import Share
-from theory.ledger import Row
+from theory.ledger import Row, terminal
 
 __all__ = ["ProbeReport", "probe", "progress_bar", "rows", "text", "write", "write_maps"]
 
@@ -36,6 +36,7 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
     from empirical.probing.relations import read_relations
 
     chosen = read_relations(BUILT_IN if relations == ALL else relations)
+    reports.with_enough_subjects(chosen)  # before the model is loaded, which takes a while
     progress("load the model", 0, 1)
     loaded = load_pretrained(model)
     places = None if layers == ALL else parse_sizes(layers, "layers", at_least=0, at_most=loaded.layers)
@@ -47,12 +48,11 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A progress bar on stderr, what is done and how far it is, gone at the end; nothing where that is no terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
         bar = shown.add_task("", total=None)
 
@@ -94,17 +94,19 @@ def _value(found: Share | None) -> str | None:
 
 
 def _headlines(found: Sequence[RelationReading]) -> Table:
-    sizes = ("relation", "subjects", "objects", "directions", "model knows", "layers")
+    sizes = ("relation", "subjects", "facts", "objects", "directions", "model knows", "layers")
     heads = (*sizes, "read", "known", "unknown", "as the model", "unseen objects")
     lines = tuple(
         (
-            *(each.name, each.subjects, each.objects, each.directions, _value(each.known), _layers(each.headline)),
+            *(each.name, each.subjects, each.facts, each.objects, each.directions),
+            *(_value(each.known), _layers(each.headline)),
             _shown(each.headline.accuracy),
             *(_value(getattr(each.headline, name)) for name in ("known", "unknown", "agreement", "unseen")),
         )
         for each in found
     )
     notes = (
+        "Facts: pairs of a subject and an object; any object listed for a subject is right.",
         "Read: accuracy of a linear map on subjects left out, the layer chosen on inner folds; 95 % interval over",
         "subjects. Known, unknown: on facts that the model itself answers rightly, wrongly. As the model: agreement",
         "with its answers. Unseen objects: accuracy where training had no subject of the object.",

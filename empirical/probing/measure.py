@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from empirical.probing.controls import SHUFFLES, majority, shuffled, similarity
-from empirical.probing.maps import Array, Candidates, Floats, Integers, candidates, held_out
+from empirical.probing.maps import NO_ANSWER, Array, Candidates, Floats, Integers, candidates, held_out
 from empirical.probing.probed import Probed, Relation
 from empirical.probing.resampling import Share, holm, p_better, share, share_of
 from theory.errors import InputError
@@ -67,12 +67,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class RelationReading:
-    """One relation: how many subjects, objects and different directions it has, how often the model's own answer is
+    """One relation: how many subjects, facts (a subject may have several objects), objects and different directions it
+    has, how often the model's own answer is
     right (None if it gives none), and the readings."""
 
     name: str
     source: str
     subjects: int
+    facts: int
     objects: int
     directions: int
     known: Share | None
@@ -89,8 +91,9 @@ class Facts:
     """A relation's facts as numbers.
 
     `found` are the different directions of the objects; `kind` [m] is the one of each of `relation.objects`, `objects`
-    [n] that of each subject's object. `correct` [n] and `answers` [n] are the right object and the model's answer as
-    places in `relation.objects`; `answers` is None for a model that gives none.
+    [n] that of each subject's object. `correct` [n] and `answers` [n] are the object that maps are fitted to and the
+    model's answer as places in `relation.objects`; `answers` is None for a model that gives none. `right` [n, m] says
+    which objects are right for a subject: `correct` and any other that is listed.
     """
 
     relation: Relation
@@ -98,6 +101,7 @@ class Facts:
     kind: Integers
     correct: Integers
     answers: Integers | None
+    right: NDArray[np.bool_]
 
     @property
     def objects(self) -> Integers:
@@ -107,7 +111,20 @@ class Facts:
     @property
     def known(self) -> NDArray[np.bool_] | None:
         """Whether the model's answer is right, [n]."""
-        return None if self.answers is None else self.correct == self.answers
+        return None if self.answers is None else _hits(self.answers, self.right)
+
+    @property
+    def right_kinds(self) -> NDArray[np.bool_]:
+        """Which directions are those of a right object of a subject, [n, directions]."""
+        found = np.zeros((len(self.right), len(self.found.coordinates)), bool)
+        for place, kind in enumerate(self.kind):
+            found[:, kind] |= self.right[:, place]
+        return found
+
+
+def _hits(predicted: Integers, right: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether what is predicted of each subject, [n], is right, [n, candidates]; no answer is not."""
+    return (predicted != NO_ANSWER) & right[np.arange(len(right)), predicted]
 
 
 @dataclass(frozen=True)
@@ -139,8 +156,13 @@ def facts_of(model: Probed, relation: Relation, *, asks: bool = True) -> Facts |
         return "all its objects have one direction (they begin with the same token), so that no map tells them apart"
     place = {name: number for number, name in enumerate(names)}
     correct = np.array([place[found] for _, found in relation.samples])
+    right = np.zeros((len(correct), len(names)), bool)
+    right[np.arange(len(correct)), correct] = True
+    row = {name: number for number, name in enumerate(relation.subjects)}
+    for subject, other in relation.others:
+        right[row[subject], place[other]] = True
     answers = model.scores(relation, relation.subjects).argmax(axis=1) if asks else None
-    return Facts(relation, candidates(directions[first]), kind.reshape(-1), correct, answers)
+    return Facts(relation, candidates(directions[first]), kind.reshape(-1), correct, answers, right)
 
 
 def checked_layers(model: Probed, layers: Sequence[int] | None) -> tuple[int, ...]:
@@ -197,7 +219,9 @@ def _read(facts: Facts, states: States, seed: int, tell: Callable[[int], object]
     own, random = states.of(facts.relation.subjects)
     subjects = len(facts.objects)
     everyone = np.arange(subjects)
-    dealt = np.concatenate([facts.objects[None], shuffled(facts.objects, seed)])
+    orders = [everyone, *shuffled(everyone, seed)]  # the pairs as they are, then dealt out anew
+    right = facts.right_kinds
+    dealt = facts.objects[np.stack(orders)]
     repeats = 2 < len(np.unique(facts.objects)) < subjects
     results: list[list[tuple[Array, Floats, Integers]]] = []
     for place in range(len(own)):
@@ -206,7 +230,8 @@ def _read(facts: Facts, states: States, seed: int, tell: Callable[[int], object]
         main = held_out(kernel, facts.found, dealt, everyone, seed)
         copy = held_out(other, facts.found, facts.objects[None], everyone, seed)
         alike = similarity(own[place], facts.found)
-        seen = np.stack([(alike == facts.objects)[main.fold != fold].mean() for fold in range(main.fold.max() + 1)])
+        hit = _hits(alike, right)
+        seen = np.stack([hit[main.fold != fold].mean() for fold in range(main.fold.max() + 1)])
         rows = [(main.predicted[c], main.inner[c], main.fold) for c in range(len(dealt))]
         rows += [(copy.predicted[0], copy.inner[0], copy.fold), (alike, seen, main.fold)]
         if repeats:
@@ -216,10 +241,10 @@ def _read(facts: Facts, states: States, seed: int, tell: Callable[[int], object]
     tell(len(own))
     # Without answers there is nothing to agree with; `_reading` leaves it out.
     answers = facts.objects if facts.answers is None else facts.kind[facts.answers]
-    truths = [*dealt, *[facts.objects] * (len(results[0]) - len(dealt))]
+    truths = [*(right[order] for order in orders), *[right] * (len(results[0]) - len(orders))]
     conditions = [
         Condition(
-            np.stack([rows[c][0] == truth for rows in results]),
+            np.stack([_hits(rows[c][0], truth) for rows in results]),
             np.stack([rows[c][0] == answers for rows in results]),
             np.stack([rows[c][1] for rows in results]),
             results[0][c][2],
@@ -235,7 +260,7 @@ def _read(facts: Facts, states: States, seed: int, tell: Callable[[int], object]
     headline = _reading(facts, conditions, layers, at_best, conditions[0].chosen(conditions[0].agree))
     relation = facts.relation
     known = None if facts.known is None else share(facts.known)
-    sizes = (subjects, len(relation.objects), len(facts.found.coordinates))
+    sizes = (subjects, subjects + len(relation.others), len(relation.objects), len(facts.found.coordinates))
     return RelationReading(relation.name, relation.source, *sizes, known, headline, by_layer)
 
 
@@ -254,7 +279,7 @@ def _reading(
     """One reading from what each condition (true, shuffled .., randomised, similarity, unseen) got right, [n] each."""
     right, dealt = rights[0], np.mean(rights[1 : 1 + SHUFFLES], axis=0)
     copy, alike = (each.astype(float) for each in rights[1 + SHUFFLES : 3 + SHUFFLES])
-    most = majority(facts.objects, conditions[0].fold) == facts.objects
+    most = _hits(majority(facts.objects, conditions[0].fold), facts.right_kinds)
     controls = np.stack([most, dealt, copy, alike])
     p_values = p_better(right - controls)
     return Reading(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from theory.errors import InputError
 Kind = Literal["causal", "masked", "encoder"]
 ROWS_AT_ONCE = 32
 POSITIONS = "max_position_embeddings"
+BUFFERS = ("position_ids", "inv_freq", "attn.bias", "attention.bias", "masked_bias")  # of older checkpoints
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,13 @@ class PretrainedModel:
             """Run the model on the rows: hook name of each layer → the states at the last tokens, [subjects, d]."""
             return self._record(rows)
 
+        names = [hook_name(layer) for layer in range(self.layers + 1)]
         if self.sha256 is None:
             found = compute()
         else:
             key = key_of(self.sha256, [[row.tokens, row.subject] for row in rows])
-            found = remembered(self.cache, key, compute)
-        return np.stack([found[hook_name(layer)] for layer in range(self.layers + 1)])
+            found = remembered(self.cache, key, names, compute)
+        return np.stack([found[name] for name in names])
 
     def _record(self, rows: Sequence[Row]) -> dict[str, NDArray[np.float32]]:
         parts: dict[str, list[Tensor]] = {hook_name(layer): [] for layer in range(self.layers + 1)}
@@ -191,6 +194,17 @@ def load_pretrained(model: str, cache: Path | None = None) -> PretrainedModel:
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
     if missing:
         raise InputError(f"the weights in {files.directory} lack {missing[0]} (and {len(missing) - 1} others)")
+    # A head on top of an encoder's last state is not read either; buffers are computed anew.
+    unused = sorted(
+        name
+        for name in info["unexpected_keys"]
+        if not name.endswith(BUFFERS) and (kind != "encoder" or re.search(r"\.\d+\.", name))
+    )
+    if unused:
+        raise InputError(
+            f"the weights in {files.directory} hold {unused[0]} (and {len(unused) - 1} others), which no part of the "
+            "model that config.json describes uses"
+        )
     unfit = [name for name, weight in loaded.named_parameters() if not weight.isfinite().all()]
     if unfit:
         raise InputError(f"the weights in {files.directory} are not finite: {unfit[0]} (and {len(unfit) - 1} others)")

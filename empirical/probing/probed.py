@@ -21,13 +21,15 @@ class Relation:
     """A relation of subjects to objects, as facts and as prompts.
 
     `templates` ask for the object: each holds "{}" once, where the subject goes, and ends where the object follows.
-    `samples` are pairs (subject, object), each subject once. `source` says in one line where the facts come from.
+    `samples` are pairs (subject, object), each subject once: maps are fitted to these objects. `others` are further
+    pairs of these subjects that are as right. `source` says in one line where the facts come from.
     """
 
     name: str
     templates: tuple[str, ...]
     samples: tuple[tuple[str, str], ...]
     source: str
+    others: tuple[tuple[str, str], ...] = ()
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -37,7 +39,7 @@ class Relation:
     @property
     def objects(self) -> tuple[str, ...]:
         """The different objects, sorted: the candidates among which an answer is chosen."""
-        return tuple(sorted({found for _, found in self.samples}))
+        return tuple(sorted({found for _, found in (*self.samples, *self.others)}))
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,22 @@ A file holds one object. Its keys that are used:
 * `prompt_templates_zs`: more of them (they come after the former, and count alone if those are empty or absent);
 * `samples`: a list of objects with `subject` and `object`, both texts.
 
-`properties` and everything else is ignored. A subject that occurs twice keeps its first object. A name, a subject and
-an object are one line each: white space within them becomes one space.
+`properties` and everything else is ignored. A subject may occur with several objects: all of them are right. Maps are
+fitted to the one of them that most subjects have (the first in the alphabet among equals), so that the order of the
+samples does not matter. A name, a subject and an object are one line each: white space within them becomes one space.
 """
 
 from __future__ import annotations
 
-import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from empirical.probing.builtin import SETS
 from empirical.probing.probed import Relation
 from theory.errors import InputError
+from theory.reading import read_json, within
 
 
 def read_relations(source: str) -> tuple[Relation, ...]:
@@ -52,16 +54,9 @@ def read_relations(source: str) -> tuple[Relation, ...]:
 
 def read_file(path: Path) -> Relation:
     """One relation; InputError says what in the file is not as it should be."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
-    try:
+    content = read_json(path)
+    with within(path):
         return _relation(content, path)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
 
 
 def _relation(content: Any, path: Path) -> Relation:
@@ -74,13 +69,18 @@ def _relation(content: Any, path: Path) -> Relation:
     samples = content.get("samples")
     if not isinstance(samples, list) or not samples:
         raise InputError("samples is missing or empty: a list of objects with subject and object is expected")
-    objects: dict[str, str] = {}
+    pairs: set[tuple[str, str]] = set()
     for number, sample in enumerate(samples):
         if not isinstance(sample, dict):
             raise InputError(f"samples[{number}] is not an object with subject and object")
         subject = _text(sample.get("subject"), f"samples[{number}].subject")
-        objects.setdefault(subject, _text(sample.get("object"), f"samples[{number}].object"))
-    return Relation(name, templates, tuple(objects.items()), f"the file {path.name}")
+        pairs.add((subject, _text(sample.get("object"), f"samples[{number}].object")))
+    frequency = Counter(found for _, found in pairs)
+    first: dict[str, str] = {}
+    for subject, found in sorted(pairs, key=lambda pair: (pair[0], -frequency[pair[1]], pair[1])):
+        first.setdefault(subject, found)
+    others = tuple(sorted(pairs - set(first.items())))
+    return Relation(name, templates, tuple(first.items()), f"the file {path.name}", others)
 
 
 def _templates(content: dict[str, Any], key: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ subjects}: a mean over subjects with its 95 % bootstrap interval):
     model, dimension, blocks       the model's name, d and the number of blocks; layer 0 is the input embeddings
     layers                         the layers measured, ascending
     seed, level                    of folds, shuffles and bootstrap; 0.05
-    relations                      a list: name, source, subjects, objects, directions, known (share or null),
+    relations                      a list: name, source, subjects, facts, objects, directions, known (share or null),
                                    headline (a reading), by_layer (a reading for each of `layers`)
         a reading                  layers (the one, or the one chosen in each fold); shares accuracy, known, unknown,
                                    agreement, unseen (null where they do not apply), majority, shuffled, randomised,
@@ -115,11 +115,13 @@ def probe(
 ) -> ProbeReport:
     """Probe a model for the relations at the given layers (all for None; layer 0 always, as a control).
 
-    `asks` is False for a model that gives no answers. InputError for a layer that the model does not have, a relation
-    with too few subjects, two relations of one name, and where no relation can be probed.
+    `asks` is False for a model that gives no answers. A relation that cannot be probed is left out, with the reason.
+    InputError for a layer that the model does not have, two relations of one name, and where none can be probed.
     """
     chosen = checked_layers(model, layers)
-    facts, left_out = _facts(model, relations, asks, progress)
+    large, small = with_enough_subjects(relations)
+    facts, left_out = _facts(model, large, asks, progress)
+    left_out = small + left_out
     progress("states", 0, 1)
     states = states_of(model, [each.relation for each in facts], chosen, seed)
     readings = read_all(facts, states, seed=seed, progress=progress)
@@ -151,17 +153,32 @@ def probe(
     )
 
 
+def with_enough_subjects(relations: Sequence[Relation]) -> tuple[list[Relation], list[tuple[str, str]]]:
+    """The relations that have subjects enough to be probed, and (name, reason) of those that have too few.
+
+    InputError where none has, and for two relations of one name.
+    """
+    names = [relation.name for relation in relations]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two relations are called {name!r}")
+    large, small = [], []
+    for relation in relations:
+        subjects = len(relation.samples)
+        if subjects >= LEAST_SUBJECTS:
+            large.append(relation)
+        else:
+            reason = f"{relation.source} has {subjects} subjects; a probe needs at least {LEAST_SUBJECTS}"
+            small.append((relation.name, reason))
+    if small and not large:
+        raise InputError("there is no relation to probe: " + "; ".join(f"{name}: {reason}" for name, reason in small))
+    return large, small
+
+
 def _facts(
     model: Probed, relations: Sequence[Relation], asks: bool, progress: Progress
 ) -> tuple[list[Facts], list[tuple[str, str]]]:
     """The facts of the relations that can be probed, and why the others cannot."""
-    names = [relation.name for relation in relations]
-    for relation in relations:  # all before the first is asked, which takes a while
-        name, subjects = relation.name, len(relation.samples)
-        if names.count(name) > 1:
-            raise InputError(f"two relations are called {name!r}")
-        if subjects < LEAST_SUBJECTS:
-            raise InputError(f"relation {name!r} has {subjects} subjects; a probe needs at least {LEAST_SUBJECTS}")
     found, left_out = [], []
     for number, relation in enumerate(relations):
         progress(f"ask {relation.name}", number, len(relations))

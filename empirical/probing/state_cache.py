@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
 from theory.errors import InputError
 from theory.files import write_atomically
+from theory.reading import read_tensors
 
 FORMAT = 1  # raised when what is computed from the same key changes
 
@@ -25,17 +26,19 @@ def key_of(model: str, inputs: Any) -> str:
 
 
 def remembered(
-    directory: Path, key: str, compute: Callable[[], dict[str, NDArray[np.float32]]]
+    directory: Path, key: str, names: Collection[str], compute: Callable[[], dict[str, NDArray[np.float32]]]
 ) -> dict[str, NDArray[np.float32]]:
-    """The arrays under the key, computed and written unless they are there; a damaged file is computed again.
+    """The arrays of these names under the key, computed and written unless they are there; a damaged file is computed
+    again.
 
     Raises InputError if the directory cannot be written.
     """
     path = directory / "states" / f"{key}.safetensors"
-    try:
-        return dict(safetensors.numpy.load_file(path))
-    except (OSError, safetensors.SafetensorError):
-        arrays = compute()
+    with contextlib.suppress(InputError):
+        arrays = read_tensors(path).arrays
+        if set(arrays) == set(names):
+            return arrays
+    arrays = compute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
