@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.exact import ExactModel, add, numerators, scaled
+from constructions.exact import ExactModel
 from constructions.exhaustive import expected_answers, margins_of, require_fit
+from constructions.integers import add, numerators, scaled
 from theory import FactSystem, Task, Transformer, all_words
 from theory.transformer import Rounding, run_with_cache
 

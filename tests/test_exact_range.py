@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.reference import Reference
 
+from constructions.campaign.evaluator import Evaluator
 from constructions.exact import ExactModel, Product
 from constructions.exhaustive import check_every_query
 from constructions.integers import (
@@ -104,7 +104,7 @@ def test_scores_of_several_types_are_compared_exactly(large: int) -> None:
     transformer = reading_the_largest([1, large, large + 1, -large], np.int64)
     prompt = np.array([[0, 2, 2, 2]])
     logits, denominator = ExactModel(transformer).logits(prompt)
-    expected = Reference(transformer).logits(prompt[0].tolist())
+    expected = Evaluator(transformer).logits(prompt[0].tolist()).values()
     assert [Fraction(whole(v), denominator) for v in logits[:, 0]] == expected
 
 
@@ -120,7 +120,7 @@ def test_a_mean_over_more_positions_than_64_bits_have_a_multiple_of() -> None:
     logits, denominator = ExactModel(transformer).logits(prompts)
     assert denominator > 2**63
     for column, prompt in zip(logits.T, prompts.tolist(), strict=True):
-        expected = Reference(transformer).logits(prompt)
+        expected = Evaluator(transformer).logits(prompt).values()
         assert [Fraction(whole(v), denominator) for v in column] == expected
 
 

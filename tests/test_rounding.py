@@ -16,9 +16,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.reference import Reference
 
 from constructions import t1, t1b, t3
+from constructions.campaign.evaluator import Evaluator
 from constructions.catalogue import Setting, entry
 from constructions.checks import Sizes, check_queries, check_rounding
 from constructions.rounding import bfloat16, check_rounded
@@ -149,7 +149,7 @@ def test_chains_run_in_float32() -> None:
 
 
 def test_margin_and_error_are_those_of_the_fractions() -> None:
-    """Every logit of every step is compared with the fractions of tests.reference. Float weights, chains, and a
+    """Every logit of every step is compared with the campaign's evaluator. Float weights, chains, and a
     logit of 2^60 + 11, which float32 takes for 2^60: so would float64, and see no error.
     """
     system = FactSystem.random(4, 2)
@@ -181,7 +181,7 @@ def test_every_step_of_a_chain_is_measured() -> None:
 
 def _measured(model: Transformer, system: FactSystem, task: Task, rounding: Any) -> tuple[list[Any], list[Any]]:
     """Margins and errors, each a list for every step."""
-    reference = Reference(model)
+    reference = Evaluator(model)
     margins: list[list[Fraction]] = [[] for _ in range(task.steps)]
     errors: list[list[Fraction]] = [[] for _ in range(task.steps)]
     for subject in range(system.entities):
@@ -191,7 +191,7 @@ def _measured(model: Transformer, system: FactSystem, task: Task, rounding: Any)
                 right = int(system.answers[relation, right])
             for step in range(task.steps):
                 logits = run_with_cache(model, np.array([prompt]), rounding)[0][0].tolist()
-                exact = reference.logits(prompt)
+                exact = reference.logits(prompt).values()
                 errors[step] += [abs(Fraction(a) - b) for a, b in zip(logits, exact, strict=True)]
                 own = right if step == task.steps - 1 else logits.index(max(logits))
                 rivals = logits[:own] + logits[own + 1 :]

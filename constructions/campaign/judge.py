@@ -125,12 +125,15 @@ def faults_of_intervals(verdict: interval.IntervalVerdict, truth: Truth, claimed
     right, found = truth.is_right(claimed), verdict.counterexample
     if (verdict.status == "holds" and right is False) or (verdict.status == "fails" and right):
         faults.append(f"the intervals say that it {verdict.status}, but it is {'right' if right else 'wrong'}")
-    if verdict.status == "holds" and (verdict.low > truth.high or (truth.low is not None and verdict.high < truth.low)):
+    low, high = verdict.low, verdict.high
+    if verdict.status == "holds" and (
+        low is None or low > truth.high or (high is not None and truth.low is not None and high < truth.low)
+    ):
         faults.append(f"the margin {truth.high} is not in [{verdict.low}, {verdict.high}]")
     if verdict.status == "holds" and verdict.queries != len(truth.outcomes):
         faults.append(f"the intervals count {verdict.queries} queries, but there are {len(truth.outcomes)}")
     if found is not None:
-        low = truth.outcomes[found.subject, found.word].low
-        if low is not None and low > 0 and low >= claimed:
-            faults.append(f"the intervals call query {found.subject, found.word} failing, but its margin is {low}")
+        least = truth.outcomes[found.subject, found.word].low
+        if least is not None and least > 0 and least >= claimed:
+            faults.append(f"the intervals call query {found.subject, found.word} failing, but its margin is {least}")
     return faults
