@@ -11,10 +11,13 @@ and Δ = |v - u|,
     margin >= min over i and v of  f_i(u) - f_i(v) - νΔ,   f_i(u) - f_i(v) = (u - v)(o_i - κ(u + v)/2),
 
 if that is positive. (The noise moves o_i by at most ν; f_i(u) - f_i(v) - ν|u - v| is convex in v on either side of u
-and 0 at u, so that beyond a neighbour where it is positive it is larger still.) All that matters of the outputs is the
-least and the largest o_i among those whose right code has the value u at i. κ is fixed by the biases where the norms
-|u_a|² differ; where norms and biases are all the same, any κ >= 0 will do, and the best one is taken. Signs ±s have κ
-= 0, nearest codes κ = 1, one-hot codes any κ between 0 and twice the output.
+and 0 at u, so that beyond a neighbour where it is positive it is larger still.) Where the biases deviate, b_a = const -
+(κ/2)|u_a|² + ε_a, max ε - min ε is taken off. All that matters of the outputs is the least and the largest o_i among
+those whose right code has the value u at i.
+
+Any κ >= 0 may be taken. Two are tried: that which the biases show, and that which is best for the outputs (where norms
+|u_a|² are all the same, ε does not depend on κ). Signs ±s do with any, nearest codes have κ = 1, one-hot codes any κ
+between 0 and twice the output.
 
 *Groups.* Answers are parted into groups, within which coordinates decide (so their codes may have zeros in other places
 or other biases from group to group, as with disjoint attributes). The largest logit of another group is at most Σ_i
@@ -60,44 +63,58 @@ MOST_SLOPES = 256
 FEW_VALUES = 8
 
 
-@dataclass(frozen=True)
 class Codes:
-    """Answers told apart coordinate by coordinate: the distinct values at each coordinate where there are several,
-    sorted, and κ (None: any will do).
+    """Answers told apart coordinate by coordinate: codes [coordinates, answers] and biases [answers], all codes
+    distinct.
     """
 
-    values: dict[int, Integers]
-    curvature: Fraction | None
-
-    @classmethod
-    def of(cls, codes: Integers, bias: Integers) -> Codes | None:
-        """The codes [coordinates, answers] with their biases, or None when no κ >= 0 fits the biases."""
-        norms = column_sums(multiplied(codes, codes))
-        norms, bias = (add(part, scaled(part[:1], -1)) for part in (norms, bias))
-        curvature = None
-        if norms.any():
-            other = absolute(norms).argmax()
-            curvature = Fraction(-2 * whole(bias[other]), whole(norms[other]))
-            predicted = scaled(norms, -curvature.numerator)
-            if curvature < 0 or add(scaled(bias, 2 * curvature.denominator), scaled(predicted, -1)).any():
-                return None
-        elif bias.any():
-            return None
+    def __init__(self, codes: Integers, bias: Integers) -> None:
         varying = np.flatnonzero(codes.min(axis=1) != codes.max(axis=1))
-        return cls({i: np.unique(codes[i]) for i in varying.tolist()}, curvature)
+        # The distinct values at each coordinate where there are several, sorted.
+        self.values = {i: np.unique(codes[i]) for i in varying.tolist()}
+        norms = column_sums(multiplied(codes, codes))
+        self._norms, self._bias = (add(part, scaled(part[:1], -1)) for part in (norms, bias))
+        self._deviations: dict[Fraction, Fraction] = {}
 
-    def margin(self, outputs: Integers, own: Integers, noise: Fraction) -> Fraction | None:
-        """The bound for outputs and right codes, both [coordinates, batch]; None where no κ was found."""
+    @cached_property
+    def curvature(self) -> Fraction | None:
+        """κ as the bias of the answer of the most different norm has it; None where all norms are the same."""
+        other = absolute(self._norms).argmax()
+        norm = whole(self._norms[other])
+        return max(Fraction(0), Fraction(-2 * whole(self._bias[other]), norm)) if norm else None
+
+    def deviation(self, curvature: Fraction) -> Fraction:
+        """The largest difference between two answers of ε = bias + κ|u|²/2."""
+        if curvature not in self._deviations:
+            halves = scaled(self._bias, 2 * curvature.denominator), scaled(self._norms, curvature.numerator)
+            doubled = add(*halves)
+            apart = whole(doubled.max()) - whole(doubled.min())
+            self._deviations[curvature] = Fraction(apart, 2 * curvature.denominator)
+        return self._deviations[curvature]
+
+    def margin(self, outputs: Integers, own: Integers, noise: Fraction) -> Fraction:
+        """The bound for outputs and right codes, both [coordinates, batch]."""
         found = [part for i, values in self.values.items() for part in _neighbours(values, own[i], outputs[i])]
         right, other, output = (np.concatenate(parts) for parts in zip(*found, strict=True))
         # f_i(u) - f_i(v) = gain + κ·slope/2.
         apart = add(right, scaled(other, -1))
         gain, slope = multiplied(apart, output), scaled(multiplied(apart, add(right, other)), -1)
-        curvature = self.curvature if self.curvature is not None else _best_curvature(gain, slope)
-        if curvature is None:
-            return None
-        doubled = add(scaled(gain, 2 * curvature.denominator), scaled(slope, curvature.numerator))
-        return Fraction(whole(doubled.min()), 2 * curvature.denominator) - noise * largest(apart)
+        bound = Fraction(0)
+        for curvature in self._curvatures(gain, slope):
+            doubled = add(scaled(gain, 2 * curvature.denominator), scaled(slope, curvature.numerator))
+            least = Fraction(whole(doubled.min()), 2 * curvature.denominator)
+            bound = least - self.deviation(curvature) - noise * largest(apart)
+            if bound > 0:
+                break
+        return bound
+
+    def _curvatures(self, gain: Integers, slope: Integers) -> Iterator[Fraction]:
+        """What to try as κ: that of the biases, then the best for the outputs."""
+        if self.curvature is not None:
+            yield self.curvature
+        best = _best_curvature(gain, slope)
+        if best is not None:
+            yield best
 
 
 def _neighbours(values: Integers, own: Integers, outputs: Integers) -> Iterator[tuple[Integers, Integers, Integers]]:
@@ -153,7 +170,7 @@ class Partition:
     """
 
     group: NDArray[np.int64]
-    members: dict[int, Codes | None]
+    members: dict[int, Codes]
     highest: Product
     lowest: Product | None
 
@@ -184,18 +201,14 @@ class Readout:
         """The bound of the margin over a batch: outputs [coordinates, batch], answers [batch].
 
         `noise` bounds the error of each coordinate of the outputs. The first partition that proves a positive margin
-        decides, else the finest one. Raises Refused when none applies.
+        decides, else the finest that can be tried.
         """
-        bounds = []
+        bound = Fraction(0)
         for partition in self._partitions():
             bound = self._by_partition(partition, outputs, answers, noise)
-            if bound is not None:
-                bounds.append(bound)
-                if bound > 0:
-                    break
-        if not bounds:
-            raise Refused("the read-out is not one of coordinates, and there are too many logits to compute each")
-        return bounds[-1]
+            if bound > 0:
+                break
+        return bound
 
     def _partitions(self) -> Iterator[Partition]:
         """From coarse to fine, as far as the logits of the groups are few enough."""
@@ -228,12 +241,12 @@ class Readout:
     def _parted(self, group: NDArray[np.int64]) -> Partition:
         order = group.argsort(kind="stable")
         starts = np.unique(group[order], return_index=True)[1]
-        members: dict[int, Codes | None] = {}
+        members: dict[int, Codes] = {}
         low, high, most = [], [], []
         for number, answers in enumerate(np.split(order, starts[1:])):
             codes = self.codes[:, answers] if len(starts) > 1 else self.codes
             if len(answers) > 1:
-                members[number] = Codes.of(codes, self.bias[answers])
+                members[number] = Codes(codes, self.bias[answers])
             low.append(codes.min(axis=1))
             high.append(codes.max(axis=1))
             most.append(answers[self.bias[answers].argmax()])
@@ -242,18 +255,18 @@ class Readout:
 
     def _by_partition(
         self, partition: Partition, outputs: Integers, answers: NDArray[np.int64], noise: Fraction
-    ) -> Fraction | None:
-        """The bound of one partition, or None where it proves nothing."""
+    ) -> Fraction:
+        """The bound of one partition."""
         bounds: list[Fraction] = []
         own = partition.group[answers]
-        for number in np.unique(own).tolist() if partition.members else []:
+        alone = partition.groups == 1
+        for number in [0] if alone else np.unique(own).tolist():
             if number in partition.members:
-                codes, here = partition.members[number], slice(None) if partition.groups == 1 else own == number
+                codes, here = partition.members[number], slice(None) if alone else own == number
                 right = self.codes.take(answers[here], axis=1)
-                bound = codes.margin(outputs[:, here], right, noise) if codes is not None else None
-                if bound is None or bound <= 0:
-                    return bound
-                bounds.append(bound)
+                bounds.append(codes.margin(outputs[:, here], right, noise))
+                if bounds[-1] <= 0:
+                    return bounds[-1]
         if partition.groups > 1:
             bounds.append(self._to_other_groups(partition, outputs, answers, noise))
         return min(bounds)

@@ -25,6 +25,7 @@ from constructions.integers import (
     common_divisor,
     divided,
     largest,
+    magnitude,
     numerators,
     rounded_up,
     scaled,
@@ -76,6 +77,7 @@ class Weights:
     def __init__(self, transformer: Transformer, embedding: Embedding, leak: Fraction) -> None:
         (block,) = transformer.blocks
         self.transformer, self.embedding, self.leak = transformer, embedding, leak
+        self.extent = magnitude(embedding.subjects)[:, None]
         self.has_stream = transformer.residual or not block.heads
         self._heads = [(Product(v), Product(o)) for v, o in zip(block.W_V, block.W_O, strict=True)]
         self.head_scale = max((v.scale * o.scale for v, o in self._heads), default=1)
@@ -261,11 +263,10 @@ class WordOutput:
         outputs = self.linear(subjects)
         return add(outputs, self.mixed_out(np.maximum(self.mixed(subjects), 0))) if self.mixed.outputs else outputs
 
-    def require_affordable(self, subjects: Integers, words: int) -> None:
-        """Refused when the outputs for all subjects and words would take too long in Python's integers."""
+    def require_affordable(self, extent: Integers, queries: int) -> None:
+        """Refused when so many outputs would take too long in Python's integers, for subjects up to `extent` [d, 1]."""
         for product in (self.linear, self.mixed):
-            work = product.multiplications * subjects.shape[1] * words
-            require_affordable(product.kind(subjects), work, "the MLP's output")
+            require_affordable(product.kind(extent), product.multiplications * queries, "the MLP's output")
 
 
 def _output_on_word(weights: Weights, inputs: StepInputs, gates: Gates, word: tuple[int, ...]) -> WordOutput:
@@ -304,10 +305,10 @@ def _margin_on_word(
 ) -> Fraction:
     """The margin that can be proved for one word of a step and all entities."""
     output, subjects = _output_on_word(weights, inputs, gates, word), weights.embedding.subjects
-    words = weights.transformer.relations ** len(word)
-    output.require_affordable(subjects, words)
+    queries = len(answers) * weights.transformer.relations ** len(word)
+    output.require_affordable(weights.extent, queries)
     divisor = inputs.divisor * weights.hidden.scale * weights.output_scale
-    readout = weights.readout(output.support, divisor, len(answers) * words)
+    readout = weights.readout(output.support, divisor, queries)
     size = max(1, CHUNK // max(output.mixed.outputs, len(output.support), 1))
     margins = []
     for start in range(0, len(answers), size):
