@@ -12,15 +12,26 @@ from dataclasses import dataclass
 
 from constructions import t1, t1b, t1d, t2, t2b, t2e, t3, t3b, t4, t6
 from theory import FactSystem, InputError, Task, Transformer
+from theory.fact_system import check_count
+
+MOST_HOPS = 10_000  # R^k, the number of words, is a number of so many digits
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a construction is built for, besides the facts; a construction ignores what it has no use for."""
+    """What a construction is built for, besides the facts; a construction ignores what it has no use for.
+
+    InputError for more hops than a power of the relations can be written out for.
+    """
 
     hops: int = 1
     bits: int = 1
     stride: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("hops", "stride"):
+            if check_count(name, getattr(self, name)) > MOST_HOPS:
+                raise InputError(f"{name} is {getattr(self, name)}; at most {MOST_HOPS} can be built")
 
 
 @dataclass(frozen=True)

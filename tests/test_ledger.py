@@ -86,3 +86,10 @@ def test_softmax_with_float_weights_is_judged(tmp_path: Path) -> None:
     save_system(system, facts)
     row, *_ = checks.check_model(weights, facts, rational=False)
     assert (row.rung, row.status) == ("exhaustive queries", "holds")
+
+
+@pytest.mark.parametrize("name", ["hops", "stride"])
+def test_more_hops_than_can_be_written_out_are_refused(name: str) -> None:
+    """2^(10^12) words would be counted for ever."""
+    with pytest.raises(InputError, match=f"{name} is 1000000000000; at most 10000 can be built"):
+        Setting(**{name: 10**12})
