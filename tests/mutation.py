@@ -68,7 +68,7 @@ HELD_BY = {
     "empirical/threshold.py": ("threshold",),
     "empirical/verdicts.py": ("verdicts",),
     "empirical/mechanism/regression.py": ("mechanism_readout", "mechanism_interventions"),
-    "empirical/mechanism/verdicts.py": ("mechanism_command",),
+    "empirical/mechanism/verdicts.py": ("mechanism_verdicts",),
     "empirical/probing/resampling.py": ("probing_maps",),
     "empirical/database.py": ("store", "store_faults"),
     "empirical/records.py": ("records", "store"),

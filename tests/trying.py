@@ -1,7 +1,7 @@
 """Whether the tests of a module notice a mutant of it, in a copy of the tree.
 
-The tests are collected once. A first run notes which lines of the module each one runs; then a fork a mutant runs those
-that run its line, the quickest first, up to the first failure. What runs before any test, as constants and defaults do,
+The tests are collected once. A first run notes which functions of the module each one calls; then a fork a mutant runs
+those that call its own, the quickest first, up to the first failure. What runs before any test, as constants do,
 is tried by loading everything anew. A test that takes far longer than it did is killed and has failed. Linux only.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 
 import pytest
 from mutants import Mutant
@@ -40,34 +40,37 @@ class Tried:
         every = line in self.early
         return {name for name, lines in self.lines.items() if every or line in lines}
 
+    def order(self, item: pytest.Item, mutant: Mutant) -> tuple[bool, float]:
+        """First what runs the mutant's line, and first of this what is quick."""
+        return mutant.line not in self.lines.get(item.nodeid, ()), self.seconds.get(item.nodeid, 0)
+
 
 class _Lines:
-    """Notes the lines of one file that run."""
+    """Notes the lines of the functions of one file that are called."""
 
     def __init__(self, path: Path) -> None:
         self.path = str(path)
+        self.codes: set[CodeType] = set()
 
-    def __enter__(self) -> set[int]:
-        lines: set[int] = set()
-
-        def within(frame, event, argument):
-            lines.add(frame.f_lineno)
-            return within
-
-        def entering(frame, event, argument):
-            return within(frame, event, argument) if frame.f_code.co_filename == self.path else None
-
-        sys.settrace(entering)
-        return lines
+    def __enter__(self) -> "_Lines":
+        sys.settrace(self._called)
+        return self
 
     def __exit__(self, *error: object) -> None:
         sys.settrace(None)
+
+    def _called(self, frame: FrameType, event: str, argument: object) -> None:
+        if frame.f_code.co_filename == self.path:
+            self.codes.add(frame.f_code)
+
+    def found(self) -> list[int]:
+        return sorted({line for code in self.codes for _, _, line in code.co_lines() if line is not None})
 
 
 class _Quick:
     """A pytest plugin that collects the tests once, and forks for the tests as they are and for every mutant.
 
-    In a fork the code of the mutant's functions is put in place of theirs. Where that cannot be all that the mutant
+    In a fork the code of the mutant's functions is put in place of theirs. Where that may not be all that the mutant
     changes, because its line runs before any test does, nothing is decided.
     """
 
@@ -83,7 +86,7 @@ class _Quick:
         # A failure need not be made small.
         settings.register_profile("mutation", settings.default, phases=[Phase.explicit, Phase.generate])
         settings.load_profile("mutation")
-        self.early = self.collecting.__enter__()
+        self.collecting.__enter__()
 
     def pytest_collection_finish(self) -> None:
         self.collecting.__exit__()
@@ -106,10 +109,10 @@ class _Quick:
                 begun = time.process_time()
                 with _Lines(self.tree / self.module) as lines:
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                found[item.nodeid] = sorted(lines), time.process_time() - begun
+                found[item.nodeid] = lines.found(), time.process_time() - begun
                 if session.testsfailed:
                     return 1
-            watched.write_text(json.dumps([sorted(self.early), found]))
+            watched.write_text(json.dumps([self.collecting.found(), found]))
             return 0
 
         if _forked(watch) != 0:
@@ -118,7 +121,9 @@ class _Quick:
 
     def _try(self, session: pytest.Session, tried: Tried, original: str, mutant: Mutant) -> None:
         chosen = tried.holding(mutant.line)
-        items = sorted((item for item in session.items if item.nodeid in chosen), key=lambda i: tried.seconds[i.nodeid])
+        items = sorted(
+            (item for item in session.items if item.nodeid in chosen), key=lambda item: tried.order(item, mutant)
+        )
 
         def run() -> int:
             if not _replace_code(sys.modules[self.module[:-3].replace("/", ".")], mutant.source(original)):
@@ -136,19 +141,23 @@ class _Quick:
 
 
 class _Chosen:
-    """A pytest plugin that runs some tests alone, the quickest first, and is killed by one that takes too long."""
+    """A pytest plugin that runs some tests alone, the quickest first, and is killed by what takes too long."""
 
-    def __init__(self, tried: Tried, chosen: set[str]) -> None:
-        self.seconds, self.chosen = tried.seconds, chosen
+    def __init__(self, tried: Tried, mutant: Mutant) -> None:
+        self.tried, self.mutant = tried, mutant
+
+    def pytest_collection(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 20)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        chosen = self.tried.holding(self.mutant.line)
         # A test that has another name since the module was changed is run too.
-        items[:] = [item for item in items if item.nodeid in self.chosen or item.nodeid not in self.seconds]
-        items.sort(key=lambda item: self.seconds.get(item.nodeid, 0))
+        items[:] = [item for item in items if item.nodeid in chosen or item.nodeid not in self.tried.seconds]
+        items.sort(key=lambda item: self.tried.order(item, self.mutant))
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 5 + 5 * self.seconds.get(item.nodeid, 1))
+        signal.setitimer(signal.ITIMER_PROF, 5 + 5 * self.tried.seconds.get(item.nodeid, 1))
 
 
 _FAILED, _UNDECIDED, _CRASHED = 71, 72, 73
@@ -261,7 +270,7 @@ def survives(tree: Path, module: str, mutant: Mutant, tried: Tried) -> bool:
     original = path.read_text()
     path.write_text(mutant.source(original))
     try:
-        status = _forked(lambda: _pytest(tree, files, _Chosen(tried, chosen)), 60 + 10 * sum(tried.seconds.values()))
+        status = _forked(lambda: _pytest(tree, files, _Chosen(tried, mutant)), 60 + 10 * sum(tried.seconds.values()))
     finally:
         path.write_text(original)
     if status not in (0, None, *_NOTICED):
