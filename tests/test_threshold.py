@@ -116,6 +116,12 @@ def test_five_hundredths_are_still_chance() -> None:
     assert not replace(found, inversions=(replace(inversion, p_value=0.0499),)).monotone
 
 
+def test_where_the_dimension_does_not_matter_the_curve_is_as_flat_as_any() -> None:
+    # From 0.1 to 0.9 over a factor of 80 in d: s = log 81 / log 80.
+    found = fitted((4, 3, 6), (8, 3, 6), (16, 3, 6))
+    assert found.steepness == pytest.approx(np.log(81) / np.log(80), rel=0.01)
+
+
 def test_a_wide_gap_leaves_a_wide_interval() -> None:
     found = fitted((4, 0, 5), (16, 5, 5))
     assert found.high is not None
@@ -137,6 +143,7 @@ def test_one_sided_outcomes_are_bounds_not_estimates() -> None:
     never, always = fitted((4, 0, 5), (8, 0, 5)), fitted((4, 5, 5), (8, 5, 5))
     assert (never.dimension, never.low, never.high) == (None, 8.0, None)
     assert (always.dimension, always.low, always.high) == (None, 0.0, 4.0)
+    assert not fitted((8, 1, 5), (9, 2, 5), (10, 5, 5)).separated  # some pass where others fail
     assert never.separated
     assert always.separated
 
