@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from inspect import cleandoc
 from typing import Any, Literal
 
@@ -50,7 +51,7 @@ SAME, CERTAIN = 2.0, 10.0  # differences of AICc: below the one nothing is decid
 POLYNOMIAL = 0.1  # E2: the exponent of N in frozen over learned, above which "polynomially more" is meant
 GROWTH_TOLERANCE = 0.25  # E6: of the exponent e in R^(1 + e(k-1))
 BUDGET_TOLERANCE = 0.15  # budget: relative change of d* that is still no change
-HELD_OUT_SHARE, HELD_OUT_LEAST = 0.9, 5  # E8: so much of the held-out thresholds, and no fewer than so many
+HELD_OUT_SHARE, HELD_OUT_LEAST = Fraction(9, 10), 5  # E8: so much of the held-out thresholds, and no fewer than so many
 BREAKS_LEAST = 2  # E8: one curve alone may be a fluke
 
 # The experiments of a preset: which frozen curves are held against which learned ones, and the growth e claimed.

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bounds import enclosure
-from bounds.enclosure import Interval, Logarithm, ceiling, constant, coprime_base, log2, log2_falling, rational, sign
+from bounds.enclosure import (
+    Interval,
+    Logarithm,
+    ceiling,
+    constant,
+    coprime_base,
+    log2,
+    log2_falling,
+    power_of_two_below,
+    rational,
+    sign,
+)
 
 positive = st.integers(min_value=1, max_value=200)
 
@@ -57,6 +68,31 @@ def test_numbers_closer_to_an_integer_than_the_first_precision_are_decided() -> 
     assert ceiling(log2(huge)) == 300
     assert sign(log2(huge + 1) - log2(huge)) == 1
     assert sign(log2(huge - 1) - constant(300)) == -1
+
+
+@pytest.mark.parametrize("digits", [10, 60, 1000])
+def test_a_tiny_rational_that_is_left_when_logarithms_cancel_has_its_sign(digits: int) -> None:
+    nothing, tiny = log2(6) - log2(3) - constant(1), constant(Fraction(1, 10**digits))
+    assert sign(nothing + tiny) == 1
+    assert sign(nothing - tiny) == -1
+    assert sign(nothing) == 0
+    assert ceiling(nothing + tiny) == 1
+    assert ceiling(nothing - tiny) == 0
+
+
+@pytest.mark.parametrize("exponent", [0, -1, -2, -63, -64, -65, -200, -(10**6), -(10**30)])
+def test_a_power_of_two_is_rounded_down_and_never_below_nothing(exponent: int) -> None:
+    power = power_of_two_below(constant(exponent))
+    exact = Fraction(2) ** max(exponent, -1000)
+    assert 0 <= power <= exact
+    assert exact - power < Fraction(1, 2**63)
+    assert (power * 2**64).denominator == 1
+
+
+@pytest.mark.parametrize("top", [5, 5000])
+def test_a_factorial_down_to_two_lacks_one_bit(top: int) -> None:
+    assert rational(log2_falling(top, top) - log2_falling(top, top - 2)) == 1
+    assert rational(log2_falling(top, top) - log2_falling(top, top - 3)) is None  # log2 6
 
 
 @pytest.mark.parametrize(

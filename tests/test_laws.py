@@ -6,6 +6,7 @@ from math import lgamma, log, log2
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from empirical.capacity import bits_per_relation, demand, first_guess, predicted_dimension, scalars
 from empirical.capacity_fit import counted_exponents, fit_capacity, residuals
@@ -22,6 +23,9 @@ from empirical.laws import (
     LINEAR_POWER,
     ONE_HOP,
     POWER,
+    Estimate,
+    Law,
+    _sizes,
     fit,
     fit_all,
     fit_ratio,
@@ -75,6 +79,95 @@ def test_the_prediction_of_the_law() -> None:
         predicted_dimension(both, 2.0, "tables")
     with pytest.raises(InputError, match="β must be a positive number"):
         predicted_dimension(each, 0.0, "tables")
+
+
+@pytest.mark.parametrize(
+    ("width", "by_hand"), [("4d", 2 * 3 * 12 + 12 + 3), (10, 2 * 3 * 10 + 10 + 3), ("selector", 2 * 3 * 32 + 32 + 3)]
+)
+def test_scalars_by_hand(width: int | str, by_hand: int) -> None:
+    each = curve(256, 4, width=width)
+    assert scalars(each, 3, "tables") == 2 * 256 * 3
+    assert scalars(each, 3, "tables and MLP") == 2 * 256 * 3 + by_hand
+    assert scalars(curve(256, 4, width=width, readout="tied"), 3, "tables and MLP") == 256 * 3 + by_hand
+    assert scalars(curve(256, 4, width=width, subjects="frozen", readout="frozen"), 3, "tables") == 0
+    assert first_guess(curve(2, 1)) == 1
+
+
+@pytest.mark.parametrize("deviation", [0.02, 0.5])
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_a_fit_of_one_parameter_is_the_closed_form(deviation: float, confidence: float) -> None:
+    """With equal σ: the mean, total variance max(σ², S/n) with S the sum of squares, and Student's interval."""
+    factors = [0.2, 0.25, 0.3, 0.22, 0.4, 0.26]
+    chosen = [
+        measured(each, c * each.relations * np.log2(each.entities), deviation)
+        for each, c in zip(CURVES[:6], factors, strict=True)
+    ]
+    found = fit(LINEAR_LOG, chosen, confidence)
+    logs = np.log(factors)
+    n, squares = 6, float(((logs - logs.mean()) ** 2).sum())
+    variance = max(deviation**2, squares / n)
+    likelihood = -n / 2 * np.log(2 * np.pi * variance) - squares / (2 * variance)
+    half = t.ppf((1 + confidence) / 2, n - 1) * np.sqrt(variance / n * max(1, squares / variance / (n - 1)))
+    estimate = found.estimate("log c")
+    assert estimate.value == pytest.approx(logs.mean(), abs=1e-6)
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(half, rel=1e-3)
+    assert found.scatter**2 == pytest.approx(variance - deviation**2, abs=1e-4)
+    assert found.log_likelihood == pytest.approx(likelihood, abs=1e-5)
+    assert found.aicc == pytest.approx(4 - 2 * likelihood + 12 / (n - 3), abs=1e-4)
+    assert found.residuals == pytest.approx(logs - logs.mean(), abs=1e-5)
+
+
+def test_a_ratio_has_the_variances_of_both() -> None:
+    pairs = [(measured(each, 6.0, 0.3), measured(each, 3.0, 0.4)) for each in CURVES[:5]]
+    flat = Law("c", ("log c",), (0.0,), lambda p, s: p[0] + 0 * s["R"])
+    estimate = fit_ratio(flat, pairs).estimate("log c")
+    assert estimate.value == pytest.approx(log(2))
+    assert estimate.high - estimate.low == pytest.approx(2 * t.ppf(0.975, 4) * 0.5 / np.sqrt(5), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("law", "parameters", "expected"),
+    [
+        (LINEAR, (log(0.3),), lambda n, r, k, m: 0.3 * r * m),
+        (LINEAR_LOG, (log(0.3),), lambda n, r, k, m: 0.3 * r * log2(n)),
+        (AFFINE, (0.3, 0.7), lambda n, r, k, m: r * (0.3 * log2(n) + 0.7)),
+        (AFFINE, (-1.0, 0.0), lambda n, r, k, m: r * 1e-9),
+        (CAPACITY_POWER, (log(0.3), 0.8, 1.2), lambda n, r, k, m: 0.3 * r**0.8 * m**1.2),
+        (POWER, (log(0.3), 0.8, 0.4), lambda n, r, k, m: 0.3 * r**0.8 * n**0.4),
+        (LINEAR_POWER, (log(0.3), 0.4), lambda n, r, k, m: 0.3 * r * n**0.4),
+        (GROWTH, (log(0.3), 0.6), lambda n, r, k, m: 0.3 * r ** (1 + 0.6 * (k - 1)) * m),
+        (ALL_WORDS, (log(0.3),), lambda n, r, k, m: 0.3 * r**k * m),
+        (HALF_WORDS, (log(0.3),), lambda n, r, k, m: 0.3 * r ** (-(-k // 2)) * m),
+    ],
+)
+def test_a_law_predicts_what_its_formula_says(law, parameters, expected) -> None:
+    for n, r, k in ((64, 3, 1), (256, 2, 2), (10, 5, 3)):
+        sizes = {name: np.array([float(value)]) for name, value in zip("NRkm", (n, r, k, log2(r + 5)), strict=True)}
+        assert np.exp(law.predict(np.array(parameters), sizes)) == pytest.approx([expected(n, r, k, log2(r + 5))])
+    each = curve(2, 3, hops=2)
+    sizes = {name: array.tolist() for name, array in _sizes([each]).items()}
+    assert sizes == {"R": [3], "N": [2], "k": [2], "m": [0.5]}
+
+
+@pytest.mark.parametrize(
+    ("logs", "variances", "mean", "scatter2", "variance"),
+    [
+        ([0, 1], [1, 1], 1 / 2, 0, 1 / 2),  # Q = 1/2 < 1
+        ([0, 2, 4], [1, 1, 1], 2, 3, 4 / 3),  # Q = 8, (8 - 2)/(3 - 1) = 3
+        ([0, 3], [1, 1 / 3], 29 / 18, 23 / 6, 1 / (6 / 29 + 6 / 25)),  # Q = 27/4, (27/4 - 1)/(4 - 10/4) = 23/6
+    ],
+)
+def test_the_pooled_mean_by_hand(logs, variances, mean, scatter2, variance) -> None:
+    for confidence in (0.8, 0.95):
+        estimate, scatter = pooled("β", np.array(logs, float), np.array(variances, float), confidence)
+        half = t.ppf((1 + confidence) / 2, len(logs) - 1) * np.sqrt(variance)
+        assert scatter**2 == pytest.approx(scatter2)
+        assert np.log([estimate.low, estimate.value, estimate.high]) == pytest.approx([mean - half, mean, mean + half])
+
+
+def test_an_estimate_contains_its_ends() -> None:
+    estimate = Estimate("c", 2.0, 1.0, 3.0)
+    assert [estimate.contains(value) for value in (0.9, 1.0, 2.5, 3.0, 3.1)] == [False, True, True, True, False]
 
 
 def test_exponents_of_a_planted_linear_law_are_one() -> None:
@@ -205,6 +298,48 @@ def test_a_curve_that_breaks_the_law_is_named() -> None:
     assert table[0].as_json()["outcome"] == "breaks"
 
 
+def test_a_prediction_is_judged_up_to_the_tolerance_itself() -> None:
+    law = fit_capacity(noisy(CURVES[:9], law_of(2.2), 0.0, 0.03, seed=9))
+    each = CURVES[9]
+    predicted = predicted_dimension(each, law.beta.value, "tables")
+
+    def outcome(threshold, tolerance: float = 0.25) -> str:
+        (found,) = residuals(law, [threshold], [], tolerance)
+        assert found.role == "fitted"
+        assert found.predicted == predicted
+        return found.outcome
+
+    off = measured(each, 1.2 * predicted, 0.01)
+    error = off.dimension / predicted - 1
+    assert outcome(off, error) == "holds"
+    assert outcome(off, error * (1 - 1e-9)) == "unclear"
+    assert outcome(bounded(each, predicted * 1.25, None)) == "unclear"
+    assert outcome(bounded(each, predicted * 1.2501, None)) == "breaks"
+    assert outcome(bounded(each, 0.0, predicted * 0.75)) == "unclear"
+    assert outcome(bounded(each, 0.0, predicted * 0.7499)) == "breaks"
+    assert outcome(measured(each, predicted / 2, 0.01)) == "breaks"
+    assert outcome(erratic(measured(each, predicted))) == "unclear"
+
+
+def test_beta_is_the_pooled_ratio_of_demand_and_scalars() -> None:
+    chosen = [measured(each, 5.0 + i, 0.1 + 0.02 * i) for i, each in enumerate(CURVES[:4])]
+    for counting in ("tables", "tables and MLP"):
+        law = fit_capacity(chosen, counting, 0.9)
+        logs, variances = [], []
+        for each in chosen:
+            count = [
+                scalars(each.curve, d, counting) for d in (each.dimension, each.threshold.low, each.threshold.high)
+            ]
+            logs.append(log(demand(each.curve) / count[0]))
+            variances.append((log(count[2] / count[1]) / (2 * 1.959964)) ** 2)
+        expected, scatter = pooled("β", np.array(logs), np.array(variances), 0.9)
+        assert law.beta.value == pytest.approx(expected.value)
+        assert (law.beta.low, law.beta.high) == pytest.approx((expected.low, expected.high))
+        assert law.scatter == pytest.approx(scatter)
+        assert law.curves == 4
+    assert fit_capacity(chosen[:3]).curves == 3
+
+
 def test_the_mlp_counts_where_no_table_learns() -> None:
     frozen = [curve(n, r, subjects="frozen", readout="frozen") for n, r in SIZES]
     truth = noisy(frozen, lambda c: predicted_dimension(c, 1.5, "tables and MLP"), 0.03, 0.05, seed=10)
@@ -231,6 +366,8 @@ def test_a_threshold_is_measured_with_the_size_of_its_model() -> None:
     found = measure(each, sized)
     assert 6 < found.dimension < 7
     assert found.trained_scalars == 7000
+    assert found.deviation == pytest.approx(log(found.threshold.high / found.threshold.low) / (2 * 1.959964))
+    assert measure(each, [run for run in sized if run.config.dimension < 7]).trained_scalars is None
     assert usable([measure(each, [])]) == ()
 
 

@@ -21,7 +21,7 @@ from empirical.mechanism.interventions import (
     room,
     through_decoders,
 )
-from empirical.mechanism.regression import PENALTIES, component_maps, decoders, ridge
+from empirical.mechanism.regression import PENALTIES, component_maps, decoders, principal_axes, ridge
 from empirical.mechanism.shares import clopper_pearson, share
 from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
 from empirical.runs import RunConfig
@@ -257,6 +257,32 @@ def test_ridge_takes_the_penalty_that_predicts_left_out_rows_best(seed: int) -> 
     unit = np.linalg.norm(design - design.mean(axis=0)) ** 2 / 4
     best = min(PENALTIES * unit, key=left_out)
     assert ridge(design, targets) == pytest.approx(fit(list(range(7)), best)[0])
+
+
+def test_maps_of_an_exact_superposition_are_recovered_either_way() -> None:
+    generator = np.random.default_rng(2)
+    maps, targets = generator.standard_normal((2, 5, 3)), generator.standard_normal((2, 40, 3))
+    rows = np.einsum("wdq,wnq->nd", maps, targets) + 7
+    assert component_maps(rows, targets) == pytest.approx(maps, abs=1e-6)
+    wide = generator.standard_normal((2, 8, 3))
+    rows = np.einsum("wdq,wnq->nd", wide, targets) - 2
+    found = decoders(rows, targets)
+    assert found.shape == (2, 3, 8)
+    centred = targets - targets.mean(axis=1, keepdims=True)
+    assert np.einsum("wqd,nd->wnq", found, rows - rows.mean(axis=0)) == pytest.approx(centred, abs=1e-6)
+
+
+def test_principal_axes_span_the_centred_vectors_and_no_more() -> None:
+    generator = np.random.default_rng(3)
+    vectors = generator.standard_normal((30, 2)) @ generator.standard_normal((2, 5)) + 4
+    axes = principal_axes(vectors)
+    centred = vectors - vectors.mean(axis=0)
+    assert axes.shape == (5, 2)
+    assert axes.T @ axes == pytest.approx(np.eye(2), abs=1e-12)
+    assert centred @ axes @ axes.T == pytest.approx(centred, abs=1e-12)
+    assert principal_axes(np.ones((4, 3))).shape == (3, 0)
+    for smallest, directions in ((1e-5, 2), (1e-7, 1)):
+        assert principal_axes(np.array([[1, 0], [-1, 0], [0, smallest], [0, -smallest]])).shape == (2, directions)
 
 
 def test_ridge_on_subjects_that_are_all_alike() -> None:

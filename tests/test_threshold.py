@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import chi2, fisher_exact
 
 from empirical.curves import curve
 from empirical.runs import RunResult
@@ -43,6 +45,83 @@ def test_separated_outcomes_have_a_finite_fit_whose_interval_is_the_gap_at_least
     assert wider.dimension == pytest.approx(found.dimension, rel=0.02)
 
 
+def penalised(centre: float, trials: list[Trials]) -> tuple[float, float]:
+    """The penalised log-likelihood of a d*, at the steepness that is best for it, and that steepness: by definition."""
+
+    def minus(log_steepness: float) -> float:
+        value, information = 0.0, np.zeros((2, 2))
+        for each in trials:
+            chance = 1 / (1 + (centre / each.dimension) ** np.exp(log_steepness))
+            value += each.successes * np.log(chance) + (each.runs - each.successes) * np.log(1 - chance)
+            row = np.array([1.0, np.log(each.dimension)])
+            information += each.runs * chance * (1 - chance) * np.outer(row, row)
+        return -value - np.log(np.linalg.det(information)) / 2
+
+    found = minimize_scalar(minus, bounds=(0.0, np.log(100)), method="bounded", options={"xatol": 1e-6})
+    return -found.fun, float(np.exp(found.x))
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+@pytest.mark.parametrize(
+    "rates",
+    [[(8, 1, 5), (9, 2, 5), (10, 4, 5)], [(4, 1, 7), (6, 2, 3), (7, 3, 4), (12, 9, 10)], [(5, 1, 9), (6, 9, 9)]],
+)
+def test_the_fit_is_the_maximum_of_the_penalised_likelihood(
+    rates: list[tuple[int, int, int]], confidence: float
+) -> None:
+    trials = [Trials(*rate, 0) for rate in rates]
+    found = fit_threshold(trials, 0.99, confidence)
+    at = minimize_scalar(lambda x: -penalised(np.exp(x), trials)[0], bounds=(np.log(3), np.log(20)), method="bounded")
+    best, steepness = penalised(np.exp(at.x), trials)
+    assert found.dimension == pytest.approx(np.exp(at.x), rel=0.006)  # the grid's step is 0.005
+    assert found.steepness == pytest.approx(steepness, rel=0.1)  # and here 0.16
+
+    def above(x: float) -> float:
+        return penalised(np.exp(x), trials)[0] - best + chi2.ppf(confidence, 1) / 2
+
+    low, high = brentq(above, at.x - 0.9, at.x), brentq(above, at.x, at.x + 0.9)
+    assert found.high is not None
+    # One step outwards, but for what the grid of s misses of the maximum.
+    assert low - 0.0101 <= np.log(found.low) <= low + 0.004
+    assert high - 0.004 <= np.log(found.high) <= high + 0.0101
+
+
+@pytest.mark.parametrize(("successes", "runs"), [((3, 2, 1, 5), (5, 5, 5, 5)), ((4, 1, 3, 0), (9, 4, 7, 3))])
+def test_p_values_of_inversions_are_fishers_adjusted_by_holm(successes: tuple[int, ...], runs: tuple[int, ...]) -> None:
+    trials = [Trials(4 + i, *counts, 0) for i, counts in enumerate(zip(successes, runs, strict=True))]
+    plain = {}
+    for i, small in enumerate(trials):
+        for large in trials[i + 1 :]:
+            if small.successes * large.runs > large.successes * small.runs:
+                table = [[each.successes, each.runs - each.successes] for each in (small, large)]
+                plain[small.dimension, large.dimension] = fisher_exact(table, alternative="greater").pvalue
+    found = {(each.smaller, each.larger): each.p_value for each in inversions(trials[::-1])}
+    assert found.keys() == plain.keys()
+    adjusted = 0.0
+    for rank, pair in enumerate(sorted(plain, key=plain.__getitem__)):
+        adjusted = max(adjusted, min(1.0, (6 - rank) * plain[pair]))  # six pairs, inverted or not
+        assert found[pair] == pytest.approx(adjusted)
+
+
+def test_an_inversion_is_one_only_at_a_strictly_higher_rate_and_is_told_with_both_rates() -> None:
+    assert inversions([Trials(4, 2, 5, 0), Trials(5, 4, 10, 0), Trials(6, 0, 0, 3)]) == ()
+    (found,) = inversions([Trials(4, 3, 5, 0), Trials(5, 1, 4, 0)])
+    assert (found.rate_at_smaller, found.rate_at_larger) == (0.6, 0.25)
+
+
+def test_five_hundredths_are_still_chance() -> None:
+    found = fitted((4, 0, 5), (5, 3, 5), (6, 2, 5), (7, 5, 5))
+    (inversion,) = found.inversions
+    assert replace(found, inversions=(replace(inversion, p_value=0.05),)).monotone
+    assert not replace(found, inversions=(replace(inversion, p_value=0.0499),)).monotone
+
+
+def test_where_the_dimension_does_not_matter_the_curve_is_as_flat_as_any() -> None:
+    # From 0.1 to 0.9 over a factor of 80 in d: s = log 81 / log 80.
+    found = fitted((4, 3, 6), (8, 3, 6), (16, 3, 6))
+    assert found.steepness == pytest.approx(np.log(81) / np.log(80), rel=0.01)
+
+
 def test_a_wide_gap_leaves_a_wide_interval() -> None:
     found = fitted((4, 0, 5), (16, 5, 5))
     assert found.high is not None
@@ -64,6 +143,9 @@ def test_one_sided_outcomes_are_bounds_not_estimates() -> None:
     never, always = fitted((4, 0, 5), (8, 0, 5)), fitted((4, 5, 5), (8, 5, 5))
     assert (never.dimension, never.low, never.high) == (None, 8.0, None)
     assert (always.dimension, always.low, always.high) == (None, 0.0, 4.0)
+    assert not fitted((8, 1, 5), (9, 2, 5), (10, 5, 5)).separated  # some pass where others fail
+    assert never.separated
+    assert always.separated
 
 
 def test_without_a_counted_run_nothing_is_known() -> None:
@@ -100,6 +182,11 @@ def test_a_run_stopped_early_says_nothing_about_a_higher_accuracy() -> None:
     assert success(stopped, 1.0) is None
     assert success(finished, 1.0) is False
     assert tally([stopped, finished], 1.0) == (Trials(5, 0, 1, 1),)
+    (beyond,) = runs([(5, 0, 0.98)], steps_taken=10**9)
+    assert success(beyond, 0.99) is False
+    assert success(replace(finished, accuracy=0.99), 0.99) is True
+    assert success(replace(finished, status="failed"), 0.99) is None
+    assert success(replace(finished, accuracy=None), 0.99) is None
 
 
 def test_non_monotone_outcomes_are_reported() -> None:
@@ -148,8 +235,9 @@ def test_an_interval_at_a_lower_confidence_is_narrower_and_bad_levels_are_refuse
     trials = [Trials(8, 1, 5, 0), Trials(9, 2, 5, 0), Trials(10, 4, 5, 0)]
     wide, narrow = fit_threshold(trials, 0.99), fit_threshold(trials, 0.99, confidence=0.5)
     assert wide.low < narrow.low
-    with pytest.raises(InputError, match="confidence must lie between 0 and 1"):
-        fit_threshold(trials, 0.99, confidence=1.0)
+    for confidence in (0.0, 1.0, float("nan")):
+        with pytest.raises(InputError, match="confidence must lie between 0 and 1"):
+            fit_threshold(trials, 0.99, confidence=confidence)
 
 
 def test_a_threshold_is_json() -> None:

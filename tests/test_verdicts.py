@@ -9,9 +9,9 @@ import pytest
 
 from empirical import verdicts
 from empirical.capacity import Counting, bits_per_relation, predicted_dimension, tables_learned
-from empirical.capacity_fit import Residual
+from empirical.capacity_fit import Capacity, Residual
 from empirical.curves import Curve, curve
-from empirical.laws import Measured, measure
+from empirical.laws import AFFINE, CAPACITY_POWER, LINEAR, POWER, Estimate, Fit, Law, Measured, measure
 from empirical.presets import PRESETS, Preset
 from empirical.verdicts import Verdict
 from tests.simulated import bounded, erratic, logistic, measured, noisy, sweep
@@ -97,6 +97,153 @@ def test_thresholds_that_are_none_are_left_out_and_counted() -> None:
     good = noisy(CURVES[:-2], linear, 0.04, 0.05, seed=4)
     verdict = verdicts.capacity([*good, bounded(CURVES[-2], 9.0, None), erratic(measured(CURVES[-1], 500.0))])
     assert (verdict.status, verdict.curves, verdict.left_out) == ("supported", 16, 2)
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, **intervals: tuple[float, float]) -> None:
+    """Every fit finds these intervals of the parameters, and the AICc 0."""
+
+    def fit(law: Law, *_: object) -> Fit:
+        estimates = tuple(Estimate(name, 0.0, *intervals.get(name, (1.0, 1.0))) for name in law.parameters)
+        return Fit(law.formula, estimates, 0.0, 0.0, 0.0, ())
+
+    for name in ("fit", "fit_ratio"):
+        monkeypatch.setattr(verdicts, name, fit)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "linear_over_power", "status"),
+    [
+        ((0.6, 1.4), (0.6, 1.4), 2.0, "supported"),
+        ((0.599, 1.4), (0.6, 1.4), 0.0, "undecided"),
+        ((0.6, 1.4), (0.6, 1.401), 0.0, "undecided"),
+        ((1.0, 1.0), (1.0, 1.0), 2.001, "undecided"),
+        ((1.0, 1.0), (1.0, 1.0), 10.0, "undecided"),
+        ((1.0, 1.0), (1.0, 1.0), 10.001, "not supported"),
+        ((0.5, 0.8), (1.0, 1.0), 0.0, "undecided"),
+        ((0.5, 0.799), (1.0, 1.0), 0.0, "not supported"),
+        ((1.0, 1.0), (1.2, 1.5), 0.0, "undecided"),
+        ((1.0, 1.0), (1.201, 1.5), 0.0, "not supported"),
+    ],
+)
+def test_e1_at_the_bounds_of_its_rule(
+    a: tuple[float, float],
+    b: tuple[float, float],
+    linear_over_power: float,
+    status: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planted(monkeypatch, a=a, b=b)
+
+    def fit_all(laws: tuple[Law, ...], _: object) -> tuple[Fit, ...]:
+        of_power = POWER in laws
+        assert {AFFINE, LINEAR}.isdisjoint(laws) == of_power
+        assert CAPACITY_POWER not in laws
+        best = Fit("", (), 0.0, 0.0, 5.0 if of_power else 5.0 + linear_over_power, ())
+        return best, replace(best, aicc=1000.0)
+
+    monkeypatch.setattr(verdicts, "fit_all", fit_all)
+    assert verdicts.capacity(noisy(CURVES, linear, 0.0, 0.05, seed=1)).status == status
+
+
+@pytest.mark.parametrize(
+    ("b", "status"),
+    [
+        ((0.1, 0.5), "undecided"),
+        ((0.101, 0.5), "supported"),
+        ((-0.5, 0.1), "undecided"),
+        ((-0.5, 0.099), "not supported"),
+    ],
+)
+def test_e2_at_the_bound_of_its_rule(b: tuple[float, float], status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted(monkeypatch, b=b)
+    thresholds = noisy(CURVES, linear, 0.0, 0.05, seed=1)
+    assert verdicts.frozen(thresholds, thresholds, "both").status == status
+
+
+@pytest.mark.parametrize(
+    ("e", "status"),
+    [
+        ((0.75, 1.25), "supported"),
+        ((0.749, 1.25), "undecided"),
+        ((0.75, 1.251), "undecided"),
+        ((0.0, 0.75), "undecided"),
+        ((0.0, 0.749), "not supported"),
+        ((1.251, 2.0), "not supported"),
+    ],
+)
+def test_e6_at_the_bounds_of_its_rule(e: tuple[float, float], status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted(monkeypatch, e=e)
+    assert verdicts.growth(noisy(HOP_CURVES, linear, 0.0, 0.05, seed=1), 1.0, "learned").status == status
+
+
+@pytest.mark.parametrize(
+    ("hold", "broken", "unclear", "high", "status"),
+    [
+        (5, 0, 0, 2.99, "supported"),
+        (5, 0, 0, 3.0, "undecided"),  # a factor of 1.5 is too wide
+        (4, 0, 0, 2.0, "undecided"),
+        (0, 4, 0, 2.0, "undecided"),
+        (9, 0, 1, 2.0, "supported"),
+        (9, 1, 0, 2.0, "supported"),
+        (8, 1, 0, 2.0, "undecided"),
+        (8, 0, 1, 2.0, "undecided"),
+        (0, 1, 4, 2.0, "undecided"),
+        (3, 2, 0, 2.0, "not supported"),
+        (17, 2, 0, 2.0, "not supported"),
+        (18, 2, 0, 2.0, "supported"),  # two of twenty are no more than 10 %
+        (17, 2, 1, 2.0, "undecided"),
+        (17, 3, 0, 2.0, "not supported"),
+    ],
+)
+def test_e8_at_the_bounds_of_its_rule(
+    hold: int, broken: int, unclear: int, high: float, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = ["holds"] * hold + ["breaks"] * broken + ["unclear"] * unclear
+    beta = Estimate("β", 2.0, 2.0, high)
+    monkeypatch.setattr(verdicts, "fit_capacity", lambda *_: Capacity("tables", beta, 0.0, 9))
+    base = Residual("", "tables", "held out", 1.0, 1.0, 1.0, 1.0, 0.0, "holds")
+    found = tuple(replace(base, outcome=outcome) for outcome in outcomes)
+    # What becomes of the fitted curves does not count.
+    fitted = tuple(replace(base, role="fitted", outcome=outcome) for outcome in ("holds", "breaks", "breaks"))
+    monkeypatch.setattr(verdicts, "residuals", lambda *_: fitted + found)
+    verdict, table = verdicts.capacity_law([], [], "planted", "tables")
+    assert (verdict.status, table) == (status, fitted + found)
+    counts = [number(verdict, name) for name in ("held out", "hold", "break")]
+    assert counts == [len(outcomes), hold, broken]
+
+
+@pytest.mark.parametrize(
+    ("interval", "status"),
+    [
+        ((0.85, 1.15), "supported"),
+        ((0.849, 1.0), "undecided"),
+        ((1.15, 1.3), "undecided"),
+        ((1.151, 1.3), "not supported"),
+    ],
+)
+def test_the_budget_at_the_bounds_of_its_rule(
+    interval: tuple[float, float], status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = {}
+
+    def pooled(name: str, logs, variances) -> tuple[Estimate, float]:
+        seen.update(logs=logs, variances=variances)
+        return Estimate(name, 1.0, *interval), 0.0
+
+    monkeypatch.setattr(verdicts, "pooled", pooled)
+    short = [measured(each, 4.0, 0.3) for each in CURVES[:2]]
+    long = [measured(curve(n, r, steps=10_000), 2.0, 0.4) for n, r in SIZES[:2]]
+    assert verdicts.budget(long, short).status == status
+    assert seen["logs"] == pytest.approx([-0.6931, -0.6931], abs=1e-4)
+    assert seen["variances"] == pytest.approx([0.25, 0.25], abs=1e-6)
+
+
+def test_curves_are_paired_by_their_sizes() -> None:
+    sizes = [(64, 2, 1), (64, 2, 2), (64, 3, 1), (32, 2, 1)]
+    curves = [measured(curve(n, r, hops=k), 5.0) for n, r, k in sizes]
+    others = [measured(curve(n, r, hops=k, steps=9), 5.0) for n, r, k in sizes]
+    assert verdicts._pairs(curves, others[::-1]) == list(zip(curves, others, strict=True))
+    assert verdicts._pairs(curves[:2], [others[1], erratic(others[0])]) == [(curves[1], others[1])]
 
 
 @pytest.mark.parametrize(
