@@ -18,7 +18,7 @@ from bounds.ranges import parse_error_rate, parse_sizes
 from bounds.summary import render_bounds
 from bounds.tables import bound_rows, settings
 from theory.errors import InputError
-from theory.files import write_atomically
+from theory.writing import write_atomically
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from theory.errors import InputError
+from georecall.paths import Read, Write, WriteInto, echo, prints_aside
+from theory.writing import Kind
 
 if TYPE_CHECKING:
     from theory.ledger import Check, Row
@@ -23,9 +23,31 @@ def count_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
     return click.option(name, type=click.IntRange(min=1), help=help, **options)
 
 
-def file_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
-    """An option that is a path."""
-    return click.option(name, type=click.Path(path_type=Path), help=help, **options)
+def read_option(name: str, help: str, *, type: Read | None = None, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a path which is read."""
+    return click.option(name, type=type or Read(), help=help, **options)
+
+
+def write_option(name: str, help: str, *, kind: Kind | None = None, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a file which is written."""
+    return click.option(name, type=Write(kind), help=help, **options)
+
+
+def directory_option(name: str, help: str, *names: str, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a directory into which files with these names are written."""
+    return click.option(name, type=WriteInto(*names), help=help, **options)
+
+
+def list_option(help: str, text: Callable[[], str]) -> Callable[[FC], FC]:
+    """A flag --list, which prints a text and ends, whatever else is on the command line."""
+
+    def show(ctx: click.Context, param: click.Parameter, listed: bool) -> None:
+        """Print the text, if asked."""
+        if listed and not ctx.resilient_parsing:
+            click.echo(text())
+            ctx.exit()
+
+    return click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=show, help=help)
 
 
 preset_option = click.option(
@@ -38,19 +60,17 @@ preset_option = click.option(
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random systems."
 )
-store_option = file_option("--store", "The run store (SQLite).", default="runs.sqlite", show_default=True)
 
 
-def check_outputs(*files: Path | None, directory: Path | None = None) -> None:
-    """InputError for what cannot be written: known before the minutes or hours that it takes to fill it."""
-    for path in (*files, directory):
-        if path is not None and not os.path.isdir(path.parent):
-            raise InputError(f"cannot write {path}: there is no directory {path.parent}")
-    for path in files:
-        if path is not None and os.path.isdir(path):
-            raise InputError(f"cannot write {path}: it is a directory")
-    if directory is not None and os.path.exists(directory) and not os.path.isdir(directory):
-        raise InputError(f"cannot write into {directory}: it is no directory")
+def _belongings(store: Path) -> list[Path]:
+    from empirical.database import belongings
+
+    return belongings(store)
+
+
+store_option = read_option(
+    "--store", "The run store (SQLite).", type=Read(beside=_belongings), default="runs.sqlite", show_default=True
+)
 
 
 def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:
@@ -72,10 +92,10 @@ def print_ledger(rows: list[Row], json: Path | None) -> None:
     """Print the ledger, and at its end what decides; write it, if asked."""
     from rich.console import Console
 
-    from theory.files import write_atomically
     from theory.ledger import as_table, summary, to_json
+    from theory.writing import write_atomically
 
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console(width=None if sys.stdout.isatty() else 160, stderr=prints_aside())
     console.print(as_table(rows))
     for line in summary(rows):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -84,7 +104,7 @@ def print_ledger(rows: list[Row], json: Path | None) -> None:
     decisive = [row for row in rows if row.rung != "measured"]
     if len(decisive) < len(rows):
         held = sum(row.status == "holds" for row in decisive)
-        click.echo(f"{held} of {len(decisive)} checks of the theory hold; what is measured decides nothing.")
+        echo(f"{held} of {len(decisive)} checks of the theory hold; what is measured decides nothing.")
 
 
 def finish(rows: list[Row], json: Path | None) -> NoReturn:

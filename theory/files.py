@@ -11,9 +11,6 @@ be left out when there is one block. Under uniform attention W_Q and W_K may be 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,32 +23,16 @@ from theory.errors import InputError
 from theory.fact_system import FactSystem
 from theory.task import Task
 from theory.transformer import Block, Transformer
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it; InputError when the folder cannot be written."""
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(descriptor)
-        try:
-            write(Path(name))
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+from theory.writing import MODEL, SYSTEM, write_atomically
 
 
 def save_system(system: FactSystem, path: Path) -> None:
     """Write a fact system as .npy (int64 [R, N]) or .json (a list of R lists); InputError for another suffix."""
+    SYSTEM.require(path)
     if path.suffix == ".json":
         write_atomically(path, lambda file: file.write_text(json.dumps(system.answers.tolist())))
-    elif path.suffix == ".npy":
-        write_atomically(path, lambda file: _save_npy(file, system.answers))
     else:
-        raise InputError(f"{path}: a fact system is written as .npy or .json")
+        write_atomically(path, lambda file: _save_npy(file, system.answers))
 
 
 def _save_npy(file: Path, array: NDArray[Any]) -> None:
@@ -86,8 +67,7 @@ def load_system(path: Path) -> FactSystem:
 
 def save_model(transformer: Transformer, task: Task, path: Path) -> None:
     """Write a model and its task as .safetensors; InputError for another suffix."""
-    if path.suffix != ".safetensors":
-        raise InputError(f"{path}: weights are written as .safetensors")
+    MODEL.require(path)
     metadata = {
         "attention": transformer.attention,
         "residual": json.dumps(transformer.residual),
