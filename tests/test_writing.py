@@ -227,9 +227,13 @@ def test_the_part_of_a_killed_process_is_cleared_and_that_of_a_living_one_is_not
 
 def test_a_part_is_removed_with_what_failed_and_never_a_successor_of_its_name(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
-    with pytest.raises(KeyboardInterrupt), part_of(path) as part:
-        part.write_text("half")
+
+    def fail(file: Path) -> None:
+        file.write_text("half")
         raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, fail)
     assert list(tmp_path.iterdir()) == []
     with part_of(path) as part:
         part.rename(path)

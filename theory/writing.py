@@ -123,7 +123,7 @@ def is_stream(path: Path) -> bool:
         return True
     try:
         mode = os.stat(path).st_mode
-    except FileNotFoundError:
+    except OSError:  # there is none: what is in its way is told when it is written
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
