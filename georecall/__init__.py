@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from georecall import experiments, reproduction, verification
+from georecall import experiments, options, reproduction, verification
 from theory.errors import InputError
 
 
@@ -33,6 +33,7 @@ class ErrorsInOneLine(click.Group):
 @click.version_option(package_name="geometric-recall")
 def main() -> None:
     """Verify the theory of geometric factual recall in transformers."""
+    options.show_notices()
 
 
 for command in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from georecall.paths import Read, Write, WriteInto, echo, prints_aside
+from theory.work import LOG
 from theory.writing import Kind
 
 if TYPE_CHECKING:
@@ -71,6 +73,21 @@ def _belongings(store: Path) -> list[Path]:
 store_option = read_option(
     "--store", "The run store (SQLite).", type=Read(beside=_belongings), default="runs.sqlite", show_default=True
 )
+
+
+class _Notices(logging.Handler):
+    """Shows what a library says of the work ahead, a line on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one."""
+        click.echo(f"georecall: {record.getMessage()}", err=True)
+
+
+def show_notices() -> None:
+    """Show, on stderr, what will take long."""
+    if not any(isinstance(each, _Notices) for each in LOG.handlers):
+        LOG.addHandler(_Notices())
+    LOG.setLevel(logging.INFO)
 
 
 def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:
