@@ -34,7 +34,7 @@ def relabelled(entities: int, relations: int) -> int:
     R-tuples of permutations up to simultaneous conjugation: σ fixes a tuple iff it commutes with all R of them, and
     Burnside's sum is Σ_λ z_λ^R / z_λ.
     """
-    n, r = check_countable("relabelled", entities, relations, _quadratic_cost, limit=10**12)
+    n, r = check_countable("relabelled", entities, relations, _quadratic_cost, limit=10**12, speed=8)
     return int(partition_sum(n, lambda length, most: _centraliser_powers(length, most, r - 1)))
 
 
@@ -46,7 +46,7 @@ def bipartite(entities: int, relations: int) -> int:
     (σ, τ) fixes (g_r) iff τ = g_r σ g_r^{-1} for every r, so σ and τ are conjugate; the (n!/z_λ)² pairs of type λ fix
     z_λ^R tuples each. One relation alone is one class: Σ_λ z_λ^{-1} = 1, as every permutation has one cycle type.
     """
-    n, r = check_countable("bipartite", entities, relations, _quadratic_cost, limit=10**12)
+    n, r = check_countable("bipartite", entities, relations, _quadratic_cost, limit=10**12, speed=8)
     if r == 1:
         return 1
     return int(partition_sum(n, lambda length, most: _centraliser_powers(length, most, r - 2)))
@@ -62,7 +62,7 @@ def rooted(entities: int, relations: int) -> int:
 
         s(n) = n (n!)^{R-1} - Σ_{k=1..n-1} (k!)^{R-1} s(n-k)                                   (M. Hall 1949).
     """
-    n, r = check_countable("rooted", entities, relations, _quadratic_cost, limit=10**12)
+    n, r = check_countable("rooted", entities, relations, _quadratic_cost, limit=10**12, speed=8)
     return int(_subgroups(n, r))
 
 
@@ -73,7 +73,7 @@ def connected(entities: int, relations: int) -> int:
     relations. By the component of entity 0, t(n) = (n!)^R - Σ_{k<n} C(n-1, k-1) t(k) ((n-k)!)^R. An R-regular digraph
     that is connected is strongly connected.
     """
-    n, r = check_countable("connected", entities, relations, _quadratic_cost, limit=10**12)
+    n, r = check_countable("connected", entities, relations, _quadratic_cost, limit=10**12, speed=8)
     return int(fmpz.fac_ui(fmpz(n - 1)) * _subgroups(n, r))
 
 
@@ -84,7 +84,7 @@ def connected_relabelled(entities: int, relations: int) -> int:
 
     Also the conjugacy classes of subgroups of index N of the free group on R generators.
     """
-    n, r = check_countable("connected-relabelled", entities, relations, _quadratic_cost, limit=10**12)
+    n, r = check_countable("connected-relabelled", entities, relations, _quadratic_cost, limit=10**12, speed=8)
     systems = partition_sums(n, lambda length, most: _centraliser_powers(length, most, r - 1))
     return int(inverse_euler(systems)[n])
 

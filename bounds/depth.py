@@ -52,10 +52,14 @@ def depth_rows(
     rows = []
     for length in hops:
         check_sizes(entities, relations, length)
-        strides = {-(-length // stride): stride for stride in range(length, 0, -1)}
-        for steps, stride in sorted(strides.items()):
+        for steps, stride in strides(length).items():
             rows.append(_row(entities, relations, length, steps, stride, bits, readout, shared_bits))
     return rows
+
+
+def strides(hops: int) -> dict[int, int]:
+    """The least stride for each number of tokens that some stride gives, the most tokens last."""
+    return {-(-hops // stride): stride for stride in range(hops, 0, -1)}
 
 
 def render_depth(rows: Sequence[DepthRow], layout: str) -> str:

@@ -113,15 +113,6 @@ def spaced(largest: int, points: int) -> list[int]:
     return chosen
 
 
-def largest(limit: int, fits: Callable[[int], bool]) -> int:
-    """The largest number of 1..limit that fits, 0 if 1 does not; what fits is an initial segment."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
-
-
 def _strongest(family: Family, objective: Callable[[Bound], Logarithm]) -> Bound:
     candidates = list(family.members)
     candidates += [_peak(members, objective) for members in family.ranges if members.last]

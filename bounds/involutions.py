@@ -32,9 +32,10 @@ Tree nodes that some relation neither joins nor is asked about are matched with 
 from bounds.bound import FIXED, ONE_PASS, Bound, check_sizes, empty
 from bounds.dichotomy import nodes
 from bounds.enclosure import log2_falling
-from bounds.frontier import Family, Range, largest
+from bounds.frontier import Family, Range
 from theory.errors import InputError
 from theory.fact_system import check_count
+from theory.work import largest
 
 
 def involutions(entities: int, relations: int, hops: int) -> Family:

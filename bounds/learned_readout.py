@@ -44,9 +44,10 @@ Related: Ω(√N)-bit distance labels of bounded-degree graphs (Gavoille, Peleg,
 from bounds.bound import LEARNED, ONE_PASS, TIED, Bound, check_sizes, empty
 from bounds.dichotomy import nodes
 from bounds.enclosure import Logarithm, log2_falling
-from bounds.frontier import Family, largest, spaced
+from bounds.frontier import Family, spaced
 from theory.errors import InputError
 from theory.fact_system import check_count
+from theory.work import largest
 
 GRID = 64  # how many values of M the loops are tried with
 

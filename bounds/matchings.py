@@ -24,13 +24,13 @@ def matchings(entities: int, relations: int) -> int:
     φ(λ) = Π_k φ_k(m_k) is the number of perfect matchings that a permutation of cycle type λ fixes, φ_k(m) as in
     `fixed_matchings`.
     """
-    n, r = check_countable("matchings", entities, relations, _cost, limit=10**11)
+    n, r = check_countable("matchings", entities, relations, _cost, limit=10**11, speed=1)
     return _whole(partition_sum(n, lambda length, most: _weights(length, most, r)))
 
 
 def matchings_connected(entities: int, relations: int) -> int:
     """The connected ones among `matchings`: its inverse Euler transform; 0 for odd N. OEIS A002831 (R = 3, N = 2m)."""
-    n, r = check_countable("matchings-connected", entities, relations, _cost, limit=10**11)
+    n, r = check_countable("matchings-connected", entities, relations, _cost, limit=10**11, speed=1)
     structures = partition_sums(n, lambda length, most: _weights(length, most, r))
     return int(inverse_euler([fmpz(_whole(count)) for count in structures])[n])
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from theory.errors import InputError
 
 MOST_CHARACTERS = 40  # of an error rate
-MOST_VALUES = 10_000  # of one range; a table of more rows is a mistake of the hand
+MOST_VALUES = 10_000  # of one option; a table of more rows is a mistake of the hand
 
 
 def parse_sizes(text: str, name: str, *, at_least: int, at_most: int) -> tuple[int, ...]:
@@ -24,6 +24,8 @@ def parse_sizes(text: str, name: str, *, at_least: int, at_most: int) -> tuple[i
         if high - low >= MOST_VALUES:
             raise InputError(f"{name}: {part.strip()!r} has {high - low + 1} values; at most {MOST_VALUES} are tabled")
         values += range(low, high + 1)
+        if len(values) > MOST_VALUES:
+            raise InputError(f"{name}: more than {MOST_VALUES} values are named, and at most so many are tabled")
     if len(set(values)) < len(values):
         raise InputError(f"{name}: {text.strip()!r} names a number twice")
     return tuple(values)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bounds.answer_vectors import Count
 from bounds.brute_force import brute_force
-from bounds.depth import depth_rows, render_depth
+from bounds.depth import depth_rows, render_depth, strides
 from bounds.enclosure import Interval
 from bounds.kinds import KINDS
 from bounds.kinds import count as exact_count
@@ -18,7 +18,12 @@ from bounds.ranges import parse_error_rate, parse_sizes
 from bounds.summary import render_bounds
 from bounds.tables import bound_rows, settings
 from theory.errors import InputError
-from theory.files import write_atomically
+from theory.work import Work, announce
+from theory.writing import write_atomically
+
+# Nanoseconds of a setting, and of a row of the table of depth.
+SETTING, DEPTH_ROW = 50 * 10**6, 20 * 10**6
+MOST_ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,19 @@ def table(
         raise InputError(f"shared bits: one number is wanted, not {len(shared)}")
     rate = parse_error_rate(error)
     if not depth:
-        return render_bounds(bound_rows(settings(**grid, shared_bits=shared[0], readout=readout, error=rate)), layout)
+        wanted = settings(**grid, shared_bits=shared[0], readout=readout, error=rate)
+        announce(f"a table of {len(wanted)} settings", Work(SETTING * len(wanted)))
+        return render_bounds(bound_rows(wanted), layout)
     if rate:
         raise InputError("the table of depth takes no error rate: T3c is about chains without errors")
+    number = len(grid["entities"]) * len(grid["relations"]) * len(grid["bits"])
+    number *= sum(len(strides(length)) for length in grid["hops"])
+    if number > MOST_ROWS:
+        raise InputError(
+            f"{number} rows are too many for one table of depth; at most {MOST_ROWS} are computed: name fewer "
+            "entities, relations, hops or bits"
+        )
+    announce(f"a table of {number} rows", Work(DEPTH_ROW * number))
     places = product(grid["entities"], grid["relations"], grid["bits"])
     rows = [row for n, r, b in places for row in depth_rows(n, r, grid["hops"], b, readout, shared[0])]
     return render_depth(rows, layout)

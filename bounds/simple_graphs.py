@@ -31,7 +31,7 @@ State = tuple[int, ...]
 
 # The largest N for each R: seconds of work, half a minute at the slowest.
 LARGEST_GRAPH = {1: 200, 2: 200, 3: 100, 4: 30, 5: 16, 6: 12, 7: 10}
-LARGEST_RECTANGLE = {1: 200, 2: 100, 3: 50, 4: 14, 5: 8, 6: 7}
+LARGEST_RECTANGLE = {1: 200, 2: 100, 3: 50, 4: 14, 5: 8}
 LARGEST_REGULAR_GRAPH = {1: 200, 2: 200, 3: 100, 4: 50, 5: 30, 6: 20, 7: 16}
 
 
@@ -68,7 +68,7 @@ def latin_rectangles(entities: int, relations: int) -> int:
     attributes alone, which acts freely: times N! they are the labelled ones. R = N equals R = N-1: the last row is
     what is left.
     """
-    n, r = _check("latin-rectangles", entities, relations, LARGEST_RECTANGLE, largest_otherwise=7)
+    n, r = _check("latin-rectangles", entities, relations, LARGEST_RECTANGLE, largest_otherwise=6)
     return _rectangles(n, r)
 
 
@@ -80,7 +80,7 @@ def simple(entities: int, relations: int) -> int:
     The identity is a further row, so these are the Latin rectangles of R + 1 rows with the first row in order. The
     edges x → y and y → x are not parallel.
     """
-    n, r = _check("simple", entities, relations, {r - 1: n for r, n in LARGEST_RECTANGLE.items()}, largest_otherwise=7)
+    n, r = _check("simple", entities, relations, {r - 1: n for r, n in LARGEST_RECTANGLE.items()}, largest_otherwise=6)
     return _rectangles(n, r + 1)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from constructions import t1b, t5, t7
+from constructions import t1b, t1d, t2b, t5, t7
 from constructions.catalogue import Entry, Setting
 from constructions.certificate import certify
 from constructions.exact import require_integers
@@ -22,17 +22,20 @@ from constructions.exhaustive import Verdict, check_every_query, check_sampled_q
 from constructions.interval import check_every_query_by_intervals, circle_margin
 from constructions.rounding import bfloat16, check_rounded
 from constructions.systems import check_all_classes, check_all_systems, search_systems
+from constructions.work import Extent, building, certifying, enclosing, fitting, listing
 from theory import FactSystem, InputError, Transformer, all_words
 from theory.ledger import Row, Rung, Status
 from theory.loading import load_model_as_said, load_system
 from theory.registry import Construction, Quantity, evaluate, theorem
 from theory.transformer import Rounding
+from theory.work import ENDLESS, LONG, Size, Work, require_possible, smaller
 
 # At most this many logits are computed query by query; beyond it queries are sampled.
 MOST_FACTS = 2**28
 MOST_PARAMETERS = 2**33
 MOST_LOGITS = 2 * 10**9
 MOST_LOGITS_BY_INTERVALS = 10**7
+MOST_LISTED = 15 * LONG
 SAMPLES = 2000
 
 ROUNDINGS: dict[str, Rounding] = {"float32": np.float32, "bfloat16": bfloat16}
@@ -63,41 +66,106 @@ def claimed_margin(entry: Entry) -> int:
 
 
 def build(entry: Entry, sizes: Sizes) -> tuple[FactSystem, Transformer]:
-    """The random system and the model built for it. InputError when the weights would be more than 2^33."""
+    """The random system and the model built for it. InputError, naming a size that would do, for what is too large."""
+    require_work(entry, sizes, building)
+    system = sizes.system()
+    return system, entry.build(system, sizes.setting)
+
+
+def _require_buildable(entry: Entry, sizes: Sizes) -> None:
+    """InputError for more than 2^28 facts or 2^33 weights, and beyond the construction's own limit."""
     if sizes.entities * sizes.relations > MOST_FACTS:
         raise InputError(f"N·R = {sizes.entities * sizes.relations} facts are too many; at most 2^28 can be built")
+    if entry.theorem == "T2b":
+        t2b.require_width(sizes.entities, sizes.relations, sizes.setting.hops)
+    if entry.name == "lookup":
+        t1d.require_table(sizes.entities, sizes.relations)
     parameters = _formula(entry, sizes, "parameters")
     if parameters > MOST_PARAMETERS:
         raise InputError(
             f"{entry.theorem} ({entry.name}) would have {_count(parameters)} weights; at most 2^33 can be built"
         )
-    system = sizes.system()
-    return system, entry.build(system, sizes.setting)
 
 
-def _logits(entry: Entry, sizes: Sizes) -> int:
-    """How many logits the check of every query computes."""
+def extent_of(entry: Entry, sizes: Sizes) -> Extent:
+    """What the construction comes to at these sizes, from the registry's formulas."""
     task = entry.task(sizes.setting)
-    outputs = task.outputs(sizes.entities, sizes.relations)
-    return sizes.entities * int(sizes.relations**task.hops) * outputs * task.steps
+    dimension, length = _formula(entry, sizes, "dimension"), (sizes.entities - 1).bit_length()
+    read_whole = entry.theorem in ("T2e", "T6") or entry.name == "learned"
+    return Extent(
+        entities=sizes.entities,
+        answers=task.outputs(sizes.entities, sizes.relations),
+        queries=sizes.entities * sizes.relations**task.hops,
+        words=sizes.relations ** min(task.stride or task.hops, task.hops),
+        steps=task.steps,
+        positions=task.positions,
+        dimension=dimension,
+        width=_formula(entry, sizes, "width"),
+        read=dimension if read_whole else min(dimension, length + 2),
+        dense=entry.theorem == "T2b",
+    )
+
+
+def require_work(entry: Entry, sizes: Sizes, estimate: Callable[[Extent], Work]) -> Work:
+    """The work that is estimated; InputError, naming a size that would do, where it is too much or cannot be built."""
+    setting = sizes.setting
+
+    def at(other: Sizes) -> Work:
+        """The work at other sizes."""
+        try:
+            _require_buildable(entry, other)
+        except InputError:
+            return ENDLESS
+        return estimate(extent_of(entry, other))
+
+    possible = [
+        Size("entities", sizes.entities, lambda n: at(replace(sizes, entities=n)), least=2),
+        Size("hops", setting.hops, lambda k: at(replace(sizes, setting=replace(setting, hops=k)))),
+        Size("relations", sizes.relations, lambda r: at(replace(sizes, relations=r))),
+    ]
+    try:
+        _require_buildable(entry, sizes)
+    except InputError as error:
+        raise InputError(f"{error}; {smaller(possible)}") from None
+    require_possible(f"{entry.theorem} ({entry.name})", work := at(sizes), possible)
+    return work
 
 
 def can_be_enclosed(entry: Entry, sizes: Sizes) -> bool:
     """True iff the logits of all queries are few enough to be enclosed by intervals one by one."""
-    return _logits(entry, sizes) <= MOST_LOGITS_BY_INTERVALS
+    return extent_of(entry, sizes).logits <= MOST_LOGITS_BY_INTERVALS
+
+
+def can_be_listed(extent: Extent) -> bool:
+    """True iff every query can be run, in minutes."""
+    return extent.logits <= MOST_LOGITS and listing(extent).nanoseconds <= MOST_LISTED
+
+
+def querying(entry: Entry) -> Callable[[Extent], Work]:
+    """The work of `check_queries`, which lists, encloses or draws them."""
+    if not entry.exact:
+        return enclosing
+    return lambda extent: listing(extent, None if can_be_listed(extent) else SAMPLES)
+
+
+def fitting_of(entry: Entry, sizes: Sizes) -> Callable[[Extent], Work]:
+    """The work of `check_superposition`: T3's codes are those of single relations, the others' of words."""
+    length = (sizes.entities - 1).bit_length()
+    return lambda extent: fitting(extent, extent.words * length)
 
 
 def check_queries(entry: Entry, sizes: Sizes) -> Row:
     """Every query, all logits, exactly or enclosed by intervals; sampled queries where there are too many to list."""
     if not entry.exact and not can_be_enclosed(entry, sizes):
         raise InputError(
-            f"{entry.theorem} ({entry.name}): {_count(_logits(entry, sizes))} logits are too many to enclose "
+            f"{entry.theorem} ({entry.name}): {_count(extent_of(entry, sizes).logits)} logits are too many to enclose "
             f"one by one; at most {MOST_LOGITS_BY_INTERVALS} are"
         )
+    require_work(entry, sizes, querying(entry))
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     if not entry.exact:
         return _check_by_intervals(entry, sizes, transformer, system)
-    if _logits(entry, sizes) <= MOST_LOGITS:
+    if can_be_listed(extent_of(entry, sizes)):
         verdict = check_every_query(transformer, system, task, claimed_margin(entry))
         return _with_verdict(_row(entry, sizes, "exhaustive queries", "all queries, all logits", transformer), verdict)
     verdict = check_sampled_queries(transformer, system, task, SAMPLES, sizes.seed, claimed_margin(entry))
@@ -121,6 +189,7 @@ def _check_by_intervals(entry: Entry, sizes: Sizes, transformer: Transformer, sy
 
 def check_certificate(entry: Entry, sizes: Sizes) -> Row:
     """All queries at once, from the weights."""
+    require_work(entry, sizes, certifying)
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     found = certify(transformer, system, task, claimed_margin(entry))
     row = _row(entry, sizes, "certificate", f"all {_count(found.queries)} queries of one system", transformer)
@@ -165,6 +234,7 @@ def search_for_failure(entry: Entry, setting: Setting, seed: int) -> Row:
 
 def check_transfer(entry: Entry, sizes: Sizes) -> Row:
     """T5: nothing but the subject table depends on the facts, and after a swap of tables every query is answered."""
+    require_work(entry, sizes, listing)
     task = entry.task(sizes.setting)
     _, frozen = build(entry, sizes)
     new, donor = build(entry, replace(sizes, seed=sizes.seed + 1))
@@ -179,6 +249,7 @@ def check_superposition(entry: Entry, sizes: Sizes) -> Row:
     """T7: the subject rows are linear in the codes of the answers to words. Beside it R² for single relations alone,
     the control, which is well below 1 where there are many more subjects than unknowns.
     """
+    require_work(entry, sizes, fitting_of(entry, sizes))
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     length = 1 if entry.theorem == "T3" else task.hops
     found = t7.superposition(transformer, system, all_words(sizes.relations, length))

@@ -26,6 +26,7 @@ Integers = NDArray[Any]
 
 # Numbers held at a time for the widest intermediate value of a chunk of queries: 8 to 16 MiB.
 CHUNK = 2**21
+FEWEST = 16  # queries at a time at least: the bound of a product is computed anew for each chunk
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _all_queries(transformer: Transformer, system: FactSystem, words: Words) -> 
 def _chunk(transformer: Transformer, length: int) -> int:
     """How many queries to run at once."""
     largest = max(transformer.answers, transformer.width, transformer.dimension * length)
-    return max(1, CHUNK // largest)
+    return max(FEWEST, CHUNK // largest)
 
 
 def _check(

@@ -7,15 +7,18 @@ be listed and sampled where not, and by its certificate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from constructions import checks
 from constructions.catalogue import CATALOGUE, Entry, Setting, entries
 from constructions.checks import Sizes
+from constructions.work import Extent, certifying, enumerating, listing
 from theory import InputError
 from theory.ledger import Check, Row
+from theory.work import NO_WORK, Work
 
 CLAIMS = ("T1", "T1b", "T1d", "T2", "T2b", "T2e", "T3", "T3b", "T4", "T5", "T6", "T7")
 
@@ -63,9 +66,9 @@ def checks_of_preset(claims: Sequence[str], preset: str, seed: int = 0) -> list[
     planned: list[Check] = []
     for claim in claims:
         if claim == "T5":
-            planned += _transfers(Sizes(37, 3, Setting(hops=3, bits=2, stride=2), seed))
+            planned += [plan.check() for plan in _transfers(Sizes(37, 3, Setting(hops=3, bits=2, stride=2), seed))]
         elif claim == "T7":
-            planned += _superpositions(Sizes(200, 3, Setting(hops=2, bits=2), seed))
+            planned += [plan.check() for plan in _superpositions(Sizes(200, 3, Setting(hops=2, bits=2), seed))]
         elif claim in CLAIMS:
             for entry in entries(claim):
                 planned += _checks_of_entry(entry, preset, seed)
@@ -77,45 +80,81 @@ def checks_of_size(claims: Sequence[str], sizes: Sizes) -> list[Check]:
 
     InputError for a claim that is not about constructions.
     """
-    if not claims:
-        return [_tolerant(check) for check in checks_of_size(CLAIMS, sizes)]
-    planned: list[Check] = []
     for claim in claims:
         if claim not in CLAIMS:
             raise InputError(
                 f"{claim} is a lower bound, checked at sizes of its own: leave out --entities, --relations"
             )
-        if claim == "T5":
-            planned += _transfers(sizes)
-        elif claim == "T7":
-            planned += _superpositions(sizes)
-        else:
-            for entry in entries(claim):
-                planned += _checks_of_entry_at(entry, sizes)
-    return planned
+    plans = [plan for claim in claims or CLAIMS for plan in _plans_at(claim, sizes)]
+    return [plan.check() for plan in plans] if claims else [_tolerant(plan) for plan in plans]
 
 
-def _checks_of_entry_at(entry: Entry, sizes: Sizes) -> Iterator[Check]:
-    certified = entry.name != "circle"
-    if entry.exact or not certified or checks.can_be_enclosed(entry, sizes):
-        yield _planned(entry, "queries", checks.check_queries, entry, sizes)
-    if certified:
-        yield _planned(entry, "certificate", checks.check_certificate, entry, sizes)
+@dataclass(frozen=True)
+class Plan:
+    """A check of a construction, or of another claim about it, at some sizes, with the estimate of its work."""
+
+    kind: str
+    run: Callable[..., Row]
+    entry: Entry
+    sizes: Sizes
+    estimate: Callable[[Extent], Work]
+    claim: str = ""
+
+    def check(self, *more: object) -> Check:
+        """The check; InputError where its work is too much."""
+        return self._check(checks.require_work(self.entry, self.sizes, self.estimate), *more)
+
+    def unchecked(self) -> Check:
+        """The check, of which nothing is known but what it is."""
+        return self._check(NO_WORK)
+
+    def _check(self, work: Work, *more: object) -> Check:
+        name = self.entry.name if not self.claim else f"{self.entry.theorem} {self.entry.name}"
+        run = partial(self.run, self.entry, self.sizes, *more)
+        return Check(self.claim or self.entry.theorem, name, self.kind, run, work)
 
 
-def _tolerant(check: Check) -> Check:
-    def run() -> Row:
-        """The row of the check, or one that is undecided, with the reason, where its sizes raise InputError."""
+def _plans_at(claim: str, sizes: Sizes) -> Iterator[Plan]:
+    if claim == "T5":
+        yield from _transfers(sizes)
+    elif claim == "T7":
+        yield from _superpositions(sizes)
+    else:
+        for entry in entries(claim):
+            if entry.exact or entry.name == "circle" or checks.can_be_enclosed(entry, sizes):
+                yield _queries(entry, sizes)
+            if entry.name != "circle":
+                yield _certificate(entry, sizes)
+
+
+def _queries(entry: Entry, sizes: Sizes) -> Plan:
+    return Plan("queries", checks.check_queries, entry, sizes, checks.querying(entry))
+
+
+def _certificate(entry: Entry, sizes: Sizes) -> Plan:
+    return Plan("certificate", checks.check_certificate, entry, sizes, certifying)
+
+
+def _tolerant(plan: Plan) -> Check:
+    """The check of the plan, whose row is undecided, with the reason, where its sizes raise InputError."""
+    known = plan.unchecked()
+
+    def undecided(error: InputError) -> Row:
+        """The row that says why."""
+        return Row(known.claim, known.construction, "sampled", "undecided", "nothing", detail=str(error))
+
+    def run(check: Check) -> Row:
+        """The row of the check, or why there is none."""
         try:
             return check.run()
         except InputError as error:
-            return Row(check.claim, check.construction, "sampled", "undecided", "nothing", detail=str(error))
+            return undecided(error)
 
-    return replace(check, run=run)
-
-
-def _planned(entry: Entry, kind: str, check: Callable[..., Row], *arguments: object, **options: object) -> Check:
-    return Check(entry.theorem, entry.name, kind, partial(check, *arguments, **options))
+    try:
+        check = plan.check()
+    except InputError as error:
+        return replace(known, run=partial(undecided, error))
+    return replace(check, run=partial(run, check))
 
 
 def _size_of(table: Table, entry: Entry, seed: int) -> Sizes:
@@ -124,37 +163,49 @@ def _size_of(table: Table, entry: Entry, seed: int) -> Sizes:
 
 
 def _checks_of_entry(entry: Entry, preset: str, seed: int) -> Iterator[Check]:
-    two_hops, one_hop = Setting(hops=2, bits=2), Setting(hops=1, bits=2)
-    yield _planned(entry, "queries", checks.check_queries, entry, _size_of(MEDIUM, entry, seed))
+    medium = _size_of(MEDIUM, entry, seed)
+    yield _queries(entry, medium).check()
     if entry.name != "circle":
-        yield _planned(entry, "certificate", checks.check_certificate, entry, _size_of(LARGE, entry, seed))
+        yield _certificate(entry, _size_of(LARGE, entry, seed)).check()
     for precision in ROUNDED.get(f"{entry.theorem} {entry.name}", ()):
-        yield _planned(entry, precision, checks.check_rounding, entry, _size_of(MEDIUM, entry, seed), precision)
+        yield Plan(precision, checks.check_rounding, entry, medium, listing).check(precision)
     if not entry.exact:
         return
-    yield _planned(entry, "random systems", checks.search_for_failure, entry, two_hops, seed)
-    yield _planned(entry, "all systems", checks.check_systems, entry, Sizes(3, 2, two_hops), classes=False)
-    yield _planned(entry, "all classes", checks.check_systems, entry, Sizes(4, 2, two_hops), classes=True)
+    two_hops, one_hop = Setting(hops=2, bits=2), Setting(hops=1, bits=2)
+    search = partial(checks.search_for_failure, entry, two_hops, seed)
+    yield Check(entry.theorem, entry.name, "random systems", search)
+    yield _systems(entry, Sizes(3, 2, two_hops))
+    yield _classes(entry, Sizes(4, 2, two_hops))
     if preset == "full":
-        yield _planned(entry, "all systems", checks.check_systems, entry, Sizes(5, 2, one_hop), classes=False)
-        yield _planned(entry, "all classes", checks.check_systems, entry, Sizes(6, 2, one_hop), classes=True)
+        yield _systems(entry, Sizes(5, 2, one_hop))
+        yield _classes(entry, Sizes(6, 2, one_hop))
         if entry.theorem in LARGEST or f"{entry.theorem} {entry.name}" in LARGEST:
-            yield _planned(entry, "certificate", checks.check_certificate, entry, _size_of(LARGEST, entry, seed))
+            yield _certificate(entry, _size_of(LARGEST, entry, seed)).check()
+
+
+def _systems(entry: Entry, sizes: Sizes) -> Check:
+    run = partial(checks.check_systems, entry, sizes, classes=False)
+    number = math.factorial(sizes.entities) ** sizes.relations
+    return Check(entry.theorem, entry.name, "all systems", run, enumerating(number))
+
+
+def _classes(entry: Entry, sizes: Sizes) -> Check:
+    """One system a class: about (N!)^(R-1) of them."""
+    run = partial(checks.check_systems, entry, sizes, classes=True)
+    number = math.factorial(sizes.entities) ** (sizes.relations - 1)
+    return Check(entry.theorem, entry.name, "all classes", run, enumerating(number))
 
 
 def _chosen(names: tuple[str, ...]) -> list[Entry]:
     return [entry for entry in CATALOGUE if f"{entry.theorem} {entry.name}" in names]
 
 
-def _transfers(sizes: Sizes) -> list[Check]:
-    return [
-        Check("T5", f"{entry.theorem} {entry.name}", "transfer", partial(checks.check_transfer, entry, sizes))
-        for entry in _chosen(UNIVERSAL)
-    ]
+def _transfers(sizes: Sizes) -> list[Plan]:
+    return [Plan("transfer", checks.check_transfer, entry, sizes, listing, "T5") for entry in _chosen(UNIVERSAL)]
 
 
-def _superpositions(sizes: Sizes) -> list[Check]:
+def _superpositions(sizes: Sizes) -> list[Plan]:
     return [
-        Check("T7", f"{entry.theorem} {entry.name}", "superposition", partial(checks.check_superposition, entry, sizes))
+        Plan("superposition", checks.check_superposition, entry, sizes, checks.fitting_of(entry, sizes), "T7")
         for entry in _chosen(SUPERPOSED)
     ]

@@ -34,13 +34,18 @@ def piecewise_linear_units(values: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     return kinks, changes[kinks]
 
 
+def require_table(entities: int, relations: int) -> None:
+    """InputError when R·N^R exceeds 2^24."""
+    if (points := relations * entities**relations) > LARGEST_TABLE:
+        raise InputError(f"T1d's lookup has R·N^R = {points} points; at most 2^24 can be built")
+
+
 def construct(system: FactSystem, bits: int) -> Transformer:
     """T1d's lookup: d = ⌈R·log2 N / b⌉ with b-bit subject entries, margin 1. InputError when R·N^R exceeds 2^24."""
     entities, relations = system.entities, system.relations
     code_digits(entities, bits)
+    require_table(entities, relations)
     indices = entities**relations
-    if relations * indices > LARGEST_TABLE:
-        raise InputError(f"T1d's lookup has R·N^R = {relations * indices} points; at most 2^24 can be built")
     dimension = -(-(indices - 1).bit_length() // bits)
     powers = entities ** np.arange(relations)
     table = np.arange(indices) // powers[:, None] % entities

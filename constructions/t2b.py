@@ -19,14 +19,20 @@ from theory.fact_system import check_count
 LARGEST_WIDTH = 2**22
 
 
+def require_width(entities: int, relations: int, hops: int) -> int:
+    """The width N·R^k; InputError when it exceeds 2^22."""
+    width: int = entities * relations ** check_count("hops", hops)
+    if width > LARGEST_WIDTH:
+        raise InputError(f"T2b needs a hidden unit for each of N·R^k = {width} queries; at most 2^22 can be built")
+    return width
+
+
 def construct(system: FactSystem, hops: int = 1) -> Transformer:
     """T2b's key-value transformer: d = p + k·⌈log2 R⌉, width N·R^k, margin 2. InputError when the width exceeds
     2^22.
     """
     entities, relations = system.entities, system.relations
-    width = entities * relations ** check_count("hops", hops)
-    if width > LARGEST_WIDTH:
-        raise InputError(f"T2b needs a hidden unit for each of N·R^k = {width} queries; at most 2^22 can be built")
+    width = require_width(entities, relations, hops)
     size, code_size = code_bits(entities), (relations - 1).bit_length()
     dimension = size + hops * code_size
     reading = read_prompt(relations, hops, dimension, code_size, 1)

@@ -14,6 +14,7 @@ from bounds.layout import Table, render
 from empirical.compare import TRAINER, UNFINISHED, Report, rows, write
 from empirical.compare import compare as run_comparison
 from empirical.comparison import Comparison
+from empirical.cost import CPU_CORE, GPU, estimate
 from empirical.engine import deadline_after
 from empirical.local_pool import LocalPool
 from empirical.middle import Outcome, described
@@ -22,6 +23,7 @@ from empirical.runs import RunResult
 from empirical.search import FOUND
 from empirical.store import open_store
 from theory.errors import InputError
+from theory.work import Work, announce
 
 if TYPE_CHECKING:
     from empirical.ray_engine import RayPool
@@ -70,6 +72,10 @@ def compare(
     chosen = find_preset(preset)
     if not can_train():
         raise InputError(WITHOUT_TORCH)
+
+    device_kind = CPU_CORE if device == "cpu" else GPU
+    seconds = int(estimate(chosen.plan, device_kind).seconds)
+    announce(f"the preset {preset}, with nothing in the store, on {device_kind.name}", Work(seconds * 10**9))
 
     def tell(done: int, result: RunResult) -> None:
         """The run in a few words, to whoever shows the progress."""

@@ -30,8 +30,8 @@ from empirical.runs import MEMORISED_AT, RunConfig, RunResult
 from empirical.search import Trace
 from empirical.store import Store
 from empirical.verdicts import Verdict, of_preset
-from theory.files import write_atomically
 from theory.ledger import Row, Status
+from theory.writing import write_atomically
 
 TRAINER = "empirical.compare:train_and_check"
 UNFINISHED = "not finished"

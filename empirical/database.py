@@ -18,6 +18,15 @@ SCHEMA_VERSION = 1
 # is damaged there is noticed when it is read.
 CHECKED_WHOLE = 64 * 2**20
 
+# What belongs to a store, by what follows its name: SQLite's own files, the weights of runs, and analyses of models.
+OWN_FILES, WEIGHTS, ANALYSES = ("-journal", "-wal", "-shm"), ".weights", ".mechanism"
+
+
+def belongings(path: Path) -> list[Path]:
+    """The files and directories beside a store that belong to it, there or not."""
+    return [path.parent / f"{path.name}{suffix}" for suffix in (*OWN_FILES, WEIGHTS, ANALYSES)]
+
+
 # The history comes last: it is the longest column, and listing skips it without reading its pages.
 COLUMNS = {
     "key": "TEXT PRIMARY KEY NOT NULL",

@@ -10,7 +10,7 @@ from typing import Any
 
 from empirical.database import SCHEMA_VERSION
 from empirical.store import RESULT_COLUMNS, Store, StoredRun, json_number
-from theory.files import write_atomically
+from theory.writing import write_atomically
 
 COLUMNS = (
     "key",

@@ -42,11 +42,11 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from empirical.database import COLUMNS, ORDER, explained, field, fits, open_database, transaction
+from empirical.database import COLUMNS, ORDER, WEIGHTS, explained, field, fits, open_database, transaction
 from empirical.runs import RunConfig, RunResult
 from theory.errors import InputError
-from theory.files import write_atomically
 from theory.reading import parse_json, read_tensors
+from theory.writing import write_atomically
 
 RESULT_COLUMNS = ("status", "accuracy", "steps_taken", "seconds", "trained_scalars", "exact", "error")
 SUMMARY_COLUMNS = ("key", "config", *RESULT_COLUMNS, "ended", "weights")
@@ -103,7 +103,7 @@ class Store:
     def __init__(self, path: Path, read_only: bool, patience: float) -> None:
         self._connection = open_database(path, read_only, patience)  # first: a path like "." or "/" names no file
         self.path = path
-        self.weights_directory = path.with_name(path.name + ".weights")
+        self.weights_directory = path.with_name(path.name + WEIGHTS)
         self._read_only = read_only
         try:
             self._clear_unfinished()

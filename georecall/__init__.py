@@ -11,22 +11,22 @@ from typing import Any
 
 import click
 
-from georecall import experiments, reproduction, statuses, verification
+from georecall import experiments, options, reproduction, statuses, verification
 
 
 class Program(click.Group):
     """The group of all commands, which ends with one of the exit statuses of `georecall.statuses`."""
 
-    def main(self, *arguments: Any, **options: Any) -> Any:
+    def main(self, *arguments: Any, **extra: Any) -> Any:
         """Run the command and exit, whatever comes of it; `standalone_mode=False` is click's own, without that."""
-        run = partial(super().main, *arguments, **{**options, "standalone_mode": False})
-        return statuses.exit_with(run) if options.get("standalone_mode", True) else run()
+        run = partial(super().main, *arguments, **{**extra, "standalone_mode": False})
+        return statuses.exit_with(run) if extra.get("standalone_mode", True) else run()
 
     # click itself takes a reader that has gone for status 1; both of these may print.
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
         """Read the options."""
         with statuses.reader_may_go():
-            return super().make_context(*arguments, **options)
+            return super().make_context(*arguments, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -38,6 +38,7 @@ class Program(click.Group):
 @click.version_option(package_name="geometric-recall")
 def main() -> None:
     """Verify the theory of geometric factual recall in transformers."""
+    options.show_notices()
 
 
 for command in (

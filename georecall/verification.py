@@ -8,15 +8,24 @@ from pathlib import Path
 import click
 
 from georecall.options import (
-    check_outputs,
     checks_of_preset,
     count_option,
-    file_option,
     finish,
+    list_option,
     preset_option,
+    read_option,
     seed_option,
+    write_option,
 )
+from georecall.paths import echo
 from theory.errors import InputError
+from theory.writing import MODEL, SYSTEM
+
+
+def _kinds() -> str:
+    from bounds.report import explanations
+
+    return "\n".join(explanations())
 
 
 @click.command()
@@ -28,9 +37,9 @@ from theory.errors import InputError
 @count_option("--bits", "b, the bits of a subject entry (1, unless given).")
 @count_option("--stride", "j, the hops of a step of a chain, T3b (1, unless given).")
 @seed_option
-@file_option("--json", "Write the ledger here, as JSON.")
-@file_option("--weights", "Verify this model (.safetensors), with --system.")
-@file_option("--system", "The fact system (.npy or .json).")
+@write_option("--json", "Write the ledger here, as JSON.")
+@read_option("--weights", "Verify this model (.safetensors), with --system.")
+@read_option("--system", "The fact system (.npy or .json).")
 @click.option("--rational", is_flag=True, help="Take the float weights of --weights as the fractions that they are.")
 def verify(
     claims: tuple[str, ...],
@@ -80,8 +89,8 @@ def verify(
 @count_option("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
 @seed_option
 @click.option("--name", help="Which of the claim's constructions (the first, unless named).")
-@file_option("--out", "Weights to write (.safetensors).", required=True)
-@file_option("--system-out", "Write the fact system too (.npy or .json).")
+@write_option("--out", "Weights to write (.safetensors).", kind=MODEL, required=True)
+@write_option("--system-out", "Write the fact system too (.npy or .json).", kind=SYSTEM)
 def construct(
     claim: str,
     entities: int,
@@ -105,7 +114,7 @@ def construct(
     save_model(transformer, chosen.task(sizes.setting), out)
     if system_out is not None:
         save_system(system, system_out)
-    click.echo(
+    echo(
         f"{claim} ({chosen.name}): d = {transformer.dimension}, width = {transformer.width}, "
         f"{transformer.parameters} parameters: {out}"
     )
@@ -113,16 +122,15 @@ def construct(
 
 @click.command()
 @click.argument("kind", required=False)
-@click.option("--list", "listed", is_flag=True, help="Explain the kinds, in a line each.")
+@list_option("Explain the kinds, in a line each.", _kinds)
 @count_option("--entities", "N, the number of nodes.")
 @count_option("--relations", "R, the number of relations (colours, matchings, rows).")
 @count_option("--hops", "k, for answer-vectors.")
 @click.option("--check", is_flag=True, help="Count again by listing every object, and compare.")
 @click.option("--digits", type=click.IntRange(min=0), help="Print log10 of the count, enclosed, to so many decimals.")
-@file_option("--json", "Write the count here, as JSON.")
+@write_option("--json", "Write the count here, as JSON.")
 def count(
     kind: str | None,
-    listed: bool,
     entities: int | None,
     relations: int | None,
     hops: int | None,
@@ -135,15 +143,12 @@ def count(
     """
     from bounds import report
 
-    if listed:
-        click.echo("\n".join(report.explanations()))
-        return
     if kind is None or entities is None or relations is None:
         raise InputError("count needs a KIND, --entities and --relations; georecall count --list explains the kinds")
     found = report.counted(kind, entities, relations, hops, check=check, digits=digits)
     if json is not None:
         report.write(found.as_json(), json)
-    click.echo(found.line)
+    echo(found.line)
     sys.exit(0 if found.agrees else 1)
 
 
@@ -157,7 +162,7 @@ def count(
 @click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
 @click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
 @click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
-@file_option("--out", "Write the table here instead of printing it.")
+@write_option("--out", "Write the table here instead of printing it.")
 def bounds(
     entities: str,
     relations: str,
@@ -197,7 +202,7 @@ def bounds(
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the mutants.")
 @count_option("--workers", "Processes.", default=1, show_default=True)
-@file_option("--json", "Write the table and the violations here, as JSON.")
+@write_option("--json", "Write the table and the violations here, as JSON.")
 def campaign(mutants: int | None, seconds: float | None, seed: int, workers: int, json: Path | None) -> None:
     """Try to fool the checkers: mutants of every construction, and the truth about each from an evaluator of its own.
 
@@ -206,9 +211,8 @@ def campaign(mutants: int | None, seconds: float | None, seed: int, workers: int
     """
     from constructions.campaign.report import Report, print_report
     from constructions.campaign.run import progress, reports
-    from theory.files import write_atomically
+    from theory.writing import write_atomically
 
-    check_outputs(json)
     seconds = 60.0 if seconds is None and mutants is None else seconds
     report = Report(seed)
     try:

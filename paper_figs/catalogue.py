@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from paper_figs.saved import as_results, read
 from theory.errors import InputError
+from theory.writing import make_directory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,10 +240,7 @@ def figures(names: Sequence[str], results: Path, out: Path) -> list[Path]:
     chosen = dict.fromkeys(entry(name).name for name in names or FIGURES)
     drawn = {name: draw(name, results) for name in chosen}
     style = importlib.import_module("paper_figs.style")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror or error}") from None
+    make_directory(out, parents=True)
     paths = []
     for name, figure in drawn.items():
         for suffix in (".pdf", ".png"):

@@ -22,9 +22,9 @@ from bounds.tables import bound_rows, settings
 from paper_figs import catalogue
 from paper_figs.verdicts import saved_rows
 from theory.errors import InputError
-from theory.files import write_atomically
 from theory.ledger import RUNGS, Row, Status, short
 from theory.registry import theorems
+from theory.writing import write_atomically
 
 NO_ROWS = "there is no row to report: check a claim first"
 WITHOUT_JINJA = "the report needs Jinja: pip install 'geometric-recall[figures]'"

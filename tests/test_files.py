@@ -13,7 +13,8 @@ import safetensors.numpy
 from constructions import t1, t3
 from constructions.catalogue import CATALOGUE, Entry, Setting
 from theory import FactSystem, InputError, Task, Transformer
-from theory.files import load_model, load_system, save_model, save_system, write_atomically
+from theory.files import load_model, load_system, save_model, save_system
+from theory.writing import write_atomically
 
 SYSTEM = FactSystem.random(5, 2)
 

@@ -283,7 +283,7 @@ def test_other_weights_have_other_states(copied: Path, tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
-    with pytest.raises(InputError, match="cannot write in the cache"):
+    with pytest.raises(InputError, match=r"cannot write .*cache"):
         load_pretrained(str(saved), tmp_path / "cache").states(SUBJECTS)
 
 

@@ -7,9 +7,6 @@ What a model file holds is in `theory.loading`, which reads what is written here
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,39 +14,22 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from theory.errors import InputError
 from theory.fact_system import FactSystem
 from theory.loading import load_model, load_system
 from theory.task import Task
 from theory.transformer import Transformer
+from theory.writing import MODEL, SYSTEM, write_atomically
 
-__all__ = ["load_model", "load_system", "save_model", "save_system", "write_atomically"]
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it; InputError when the folder cannot be written."""
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(descriptor)
-        try:
-            write(Path(name))
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+__all__ = ["load_model", "load_system", "save_model", "save_system"]
 
 
 def save_system(system: FactSystem, path: Path) -> None:
     """Write a fact system as .npy (int64 [R, N]) or .json (a list of R lists); InputError for another suffix."""
+    SYSTEM.require(path)
     if path.suffix == ".json":
         write_atomically(path, lambda file: file.write_text(json.dumps(system.answers.tolist())))
-    elif path.suffix == ".npy":
-        write_atomically(path, lambda file: _save_npy(file, system.answers))
     else:
-        raise InputError(f"{path}: a fact system is written as .npy or .json")
+        write_atomically(path, lambda file: _save_npy(file, system.answers))
 
 
 def _save_npy(file: Path, array: NDArray[Any]) -> None:
@@ -59,8 +39,7 @@ def _save_npy(file: Path, array: NDArray[Any]) -> None:
 
 def save_model(transformer: Transformer, task: Task, path: Path) -> None:
     """Write a model and its task as .safetensors; InputError for another suffix."""
-    if path.suffix != ".safetensors":
-        raise InputError(f"{path}: weights are written as .safetensors")
+    MODEL.require(path)
     metadata = {
         "attention": transformer.attention,
         "residual": json.dumps(transformer.residual),

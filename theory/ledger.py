@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from theory.errors import one_line
 from theory.fact_system import FactSystem
+from theory.work import NO_WORK, Work, announce
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -113,12 +114,13 @@ def _counterexample_json(found: Counterexample) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Check:
-    """A check that can be run: `run()` gives its row, without the time that it took."""
+    """A check that can be run: `run()` gives its row, without the time that it took; `work` is estimated."""
 
     claim: str
     construction: str
     kind: str
     run: Callable[[], Row]
+    work: Work = NO_WORK
 
     @property
     def label(self) -> str:
@@ -148,10 +150,14 @@ def terminal(**options: Any) -> Console:
 
 
 def run_all_checks(checks: Sequence[Check]) -> list[Row]:
-    """Run the checks in order, with a progress bar on stderr."""
+    """Run the checks in order, with a progress bar on stderr; what takes a minute or more is told before it begins."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    total = Work(sum(check.work.nanoseconds for check in checks), max((c.work.memory for c in checks), default=0))
+    longest = max(checks, key=lambda check: check.work.nanoseconds, default=None)
+    if longest is not None:
+        announce(f"{len(checks)} checks, {longest.label} ({longest.work}) the longest: all", total)
     rows = []
     with Progress(*columns, console=terminal(stderr=True)) as progress:
         bar = progress.add_task("", total=len(checks))

@@ -34,8 +34,8 @@ from empirical.provenance import provenance
 from empirical.records import as_lines
 from empirical.store import open_store
 from theory.errors import InputError
-from theory.files import write_atomically
 from theory.ledger import Row
+from theory.writing import make_directory, write_atomically
 
 GIVEN_SYSTEMS, GIVEN_STEPS = 3, 400  # for models that are named, as in the preset `standard`
 THRESHOLD = "d* is that of the capacity law, 2 bits for each scalar of the tables that learn; it was not measured here"
@@ -100,7 +100,7 @@ def mechanism(
         raise InputError(f"two models are called {name}, so that --out would write one file for both; rename one")
     studied = [load(model, store) for model in models]
     if out is not None:
-        _directory(out)
+        make_directory(out, parents=True)
     analyses = []
     for done, (model, one) in enumerate(zip(models, studied, strict=True), 1):
         analyses.append(study_given(one, GIVEN_SYSTEMS, GIVEN_STEPS))
@@ -114,13 +114,6 @@ def mechanism(
 def _twice(names: Sequence[str]) -> str | None:
     """The first name that is there more than once."""
     return next((name for name in names if names.count(name) > 1), None)
-
-
-def _directory(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def write(report: MechanismReport, path: Path) -> None:

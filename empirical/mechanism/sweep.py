@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
+from empirical.database import ANALYSES
 from empirical.local_pool import LocalPool, available_cores
 from empirical.mechanism.presets import Condition, Construction, Preset
 from empirical.mechanism.study import VERSION, Analysis, study_condition, study_construction
@@ -24,8 +25,8 @@ from empirical.threads import one_thread
 from empirical.worker import Report, perform
 from theory.errors import InputError
 from theory.fact_system import check_count
-from theory.files import write_atomically
 from theory.reading import read_json
+from theory.writing import make_directory, write_atomically
 
 Progress = Callable[[int, str], object]
 
@@ -41,17 +42,14 @@ def analyse(
     are cores), each with one thread. Raises InputError when store or directory cannot be read or written.
     """
     count = available_cores() if workers is None else check_count("workers", workers)
-    directory = store.path.with_name(store.path.name + ".mechanism")
+    directory = store.path.with_name(store.path.name + ANALYSES)
     models: list[Condition | Construction] = [*preset.conditions, *preset.constructions]
     files = {model: directory / f"{_key(model, preset)}.json" for model in models}
     found = {model: _read(file) for model, file in files.items() if file.exists()}
     failed: list[str] = []
     todo = [model for model in models if model not in found]
     if todo:
-        try:
-            directory.mkdir(exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write {directory}: {error.strerror or error}") from None
+        make_directory(directory)
     for done, (model, analysis, reason) in enumerate(_share_out(todo, preset, store, count), len(found) + 1):
         if analysis is None:
             failed.append(f"{_name(model)}: {reason}")

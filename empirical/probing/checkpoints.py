@@ -12,8 +12,6 @@ import contextlib
 import hashlib
 import importlib.util
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any
 
 from empirical.probing.packages import needed
 from theory.errors import InputError
+from theory.writing import make_directory, part_of, told
 
 TOKENISERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")
 ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
@@ -138,12 +137,8 @@ def _converted(file: Path, cache: Path) -> Path:
     import torch
 
     where: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-    except OSError as error:
-        raise InputError(f"cannot write in the cache {cache}: {error.strerror or error}") from None
-    try:
+    make_directory(target.parent, parents=True)
+    with told(target), part_of(target, directory=True) as scratch, _conversion_of(file):
         with quiet():
             tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, **where)
             read = transformers.AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **where)
@@ -155,11 +150,16 @@ def _converted(file: Path, cache: Path) -> Path:
             tokenizer.save_pretrained(scratch)
         with contextlib.suppress(OSError):  # another process was first
             os.replace(scratch, target)
-    except Exception as error:  # a damaged file fails anywhere in its reader
-        raise InputError(f"cannot convert {file}: {first_line(error)}") from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return target
+
+
+@contextlib.contextmanager
+def _conversion_of(file: Path) -> Iterator[None]:
+    """A damaged file fails anywhere in its reader, and that is told in one line."""
+    try:
+        yield
+    except Exception as error:
+        raise InputError(f"cannot convert {file}: {first_line(error)}") from None
 
 
 @contextlib.contextmanager

@@ -55,7 +55,7 @@ from empirical.probing.verdict import Finding, exchanged, readable, superposed
 from empirical.provenance import provenance
 from empirical.records import as_lines
 from theory.errors import InputError
-from theory.files import write_atomically
+from theory.writing import make_directory, write_atomically
 
 GIVES_NO_ANSWERS = "the model gives no answers that could change"
 
@@ -218,10 +218,7 @@ def write_maps(report: ProbeReport, directory: Path) -> Path:
         for name in ("centre", "read", "write", "offset")
     }
     metadata = {"model": report.model, "maps": json.dumps([each.as_dict() for each in report.maps])}
-    try:
-        directory.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write in {directory}: {error.strerror or error}") from None
+    make_directory(directory)
     path = directory / "maps.safetensors"
     write_atomically(path, lambda file: file.write_bytes(safetensors.numpy.save(tensors, metadata)))
     return path

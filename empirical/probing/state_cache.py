@@ -14,8 +14,8 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from theory.errors import InputError
-from theory.files import write_atomically
 from theory.reading import read_tensors
+from theory.writing import make_directory, write_atomically
 
 FORMAT = 1  # raised when what is computed from the same key changes
 
@@ -39,9 +39,6 @@ def remembered(
         if set(arrays) == set(names):
             return arrays
     arrays = compute()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write in the cache {directory}: {error.strerror or error}") from None
+    make_directory(path.parent, parents=True)
     write_atomically(path, lambda file: file.write_bytes(safetensors.numpy.save(arrays)))
     return arrays
