@@ -31,14 +31,14 @@ if importlib.util.find_spec("torch") is None:
     print("torch is not installed: pip install 'geometric-recall[empirical]'")
     sys.exit(0)
 
-from empirical import model
-from empirical.compare import TRAINER, Report, compare
-from empirical.curves import Curve
-from empirical.local_pool import LocalPool
-from empirical.presets import Preset, preset
-from empirical.runs import MEMORISED_AT, RunConfig
-from empirical.store import open_store
-from empirical.training import DECAY_FIRST, DECAY_SECOND, EPSILON, accuracy_of, learning_rate
+from empirical.comparison.compare import TRAINER, Report, compare
+from empirical.comparison.curves import Curve
+from empirical.comparison.presets import Preset, preset
+from empirical.execution.local_pool import LocalPool
+from empirical.execution.store import open_store
+from empirical.models import model
+from empirical.models.runs import MEMORISED_AT, RunConfig
+from empirical.models.training import DECAY_FIRST, DECAY_SECOND, EPSILON, accuracy_of, learning_rate
 
 torch: Any = importlib.import_module("torch")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import griffe
 
-from theory.document import without_marks
+from theory.statements.document import without_marks
 
 
 class PlainDocstrings(griffe.Extension):

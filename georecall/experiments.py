@@ -11,16 +11,16 @@ import click
 from georecall.options import Seconds, count_option, directory_option, read_option, store_option, write_option
 from georecall.paths import ReadOrNamed, echo
 from theory.errors import InputError
-from theory.writing import SYSTEM
+from theory.records.writing import SYSTEM
 
 
 def _facts_beside(model: Path) -> list[Path]:
-    """Where `empirical.mechanism.models` looks for the facts of a model's file."""
+    """Where `empirical.mechanism.studied_models` looks for the facts of a model's file."""
     return [model.with_suffix(suffix) for suffix in SYSTEM.suffixes if model.name]
 
 
 def _shipped(model: str) -> Path | None:
-    from empirical.probing.checkpoints import find_model
+    from empirical.probing.language_models.checkpoints import find_model
 
     with suppress(InputError):  # told when its turn comes
         return find_model(model)[0]
@@ -54,7 +54,7 @@ def compare(
     """Train models on random bijections, find the dimension that memorises them, and hold it against the theory. What
     the store has is not run again. Exit status 0 only if the comparison is complete and no claim turned out false.
     """
-    from empirical import command
+    from empirical.comparison import command
 
     with command.counting("runs") as show:
         report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
@@ -78,7 +78,7 @@ def mechanism(
     that it has never seen (E5)? MODEL is the key of a run in the store, or a .safetensors file; without any, the models
     of the preset quick are studied. Exit status 0 unless a run failed, or a construction is not judged as is known.
     """
-    from empirical.command import counting
+    from empirical.comparison.command import counting
     from empirical.mechanism import command
 
     chosen = preset if models or preset else "quick"
@@ -111,7 +111,7 @@ def probe(model: str, relations: str, layers: str, json: Path | None, out: Path 
     linear maps, layer by layer (E7). Nothing is fetched: the model is a local one.
     """
     from empirical.probing import command
-    from theory.ledger import summary
+    from theory.records.ledger import summary
 
     with command.progress_bar() as show:
         report = command.probe(model, relations, layers, progress=show)
@@ -135,8 +135,8 @@ def runs() -> None:
 @click.option("--offset", type=click.IntRange(min=0), default=0, help="Without the first so many.", show_default=True)
 def list_runs(store: Path, limit: int | None, offset: int) -> None:
     """A line a run, in the order of their configurations."""
-    from empirical.listing import list_lines
-    from empirical.store import LARGEST, open_store
+    from empirical.execution.listing import list_lines
+    from empirical.execution.store import LARGEST, open_store
 
     with open_store(store, read_only=True) as opened:
         for line in list_lines(opened.summaries(LARGEST if limit is None else limit, offset)):
@@ -148,8 +148,8 @@ def list_runs(store: Path, limit: int | None, offset: int) -> None:
 @store_option
 def show(key: str, store: Path) -> None:
     """Everything about the run whose KEY begins so."""
-    from empirical.listing import show_text
-    from empirical.store import open_store
+    from empirical.execution.listing import show_text
+    from empirical.execution.store import open_store
 
     with open_store(store, read_only=True) as opened:
         click.echo(show_text(opened.get(key)))
@@ -160,8 +160,8 @@ def show(key: str, store: Path) -> None:
 @write_option("--out", "The JSON file to write.", required=True)
 def export(store: Path, out: Path) -> None:
     """Write all runs as JSON."""
-    from empirical.listing import export_json
-    from empirical.store import open_store
+    from empirical.execution.listing import export_json
+    from empirical.execution.store import open_store
 
     with open_store(store, read_only=True) as opened:
         echo(f"{export_json(opened, out)} runs: {out}")
@@ -172,7 +172,7 @@ def export(store: Path, out: Path) -> None:
 @click.option("--failed", is_flag=True, help="Remove failed runs too, so that they are run again.")
 def prune(store: Path, failed: bool) -> None:
     """Remove weights that belong to no run (and failed runs)."""
-    from empirical.store import open_store
+    from empirical.execution.store import open_store
 
     with open_store(store) as opened:
         pruned = opened.prune(failed=failed)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from georecall.paths import Read, Write, WriteInto, echo, prints_aside
-from theory.work import LOG
-from theory.writing import Kind
+from theory.records.work import LOG
+from theory.records.writing import Kind
 
 if TYPE_CHECKING:
-    from theory.ledger import Check, Row
+    from theory.records.ledger import Check, Row
 
 FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
 
@@ -80,7 +80,7 @@ seed_option = click.option(
 
 
 def _belongings(store: Path) -> list[Path]:
-    from empirical.database import belongings
+    from empirical.execution.database import belongings
 
     return belongings(store)
 
@@ -107,23 +107,23 @@ def show_notices() -> None:
 
 def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:
     """What every package has to check of the claims (all, if none is named), claim by claim."""
-    import bounds.checks
-    import constructions.suite
-    import theory.lemmas
-    from theory.registry import in_order
+    import bounds.suite.checks
+    import constructions.suite.presets
+    import theory.lemmas.collection
+    from theory.statements.registry import in_order
 
     planned = []
     for claim in in_order(claims):
-        planned += constructions.suite.checks_of_preset([claim], preset, seed)
-        planned += bounds.checks.checks_of_preset([claim], preset)
-        planned += theory.lemmas.checks_of_claims([claim])
+        planned += constructions.suite.presets.checks_of_preset([claim], preset, seed)
+        planned += bounds.suite.checks.checks_of_preset([claim], preset)
+        planned += theory.lemmas.collection.checks_of_claims([claim])
     return planned
 
 
 def print_ledger(rows: list[Row], json: Path | None) -> None:
     """Print the ledger, and at its end what decides; write it, if asked."""
-    from theory.ledger import as_table, summary, terminal, to_json
-    from theory.writing import write_atomically
+    from theory.records.ledger import as_table, summary, terminal, to_json
+    from theory.records.writing import write_atomically
 
     console = terminal(width=None if sys.stdout.isatty() else 160, stderr=prints_aside())
     console.print(as_table(rows))
@@ -139,7 +139,7 @@ def print_ledger(rows: list[Row], json: Path | None) -> None:
 
 def finish(rows: list[Row], json: Path | None) -> NoReturn:
     """Print the ledger, write it, and exit with 1 unless everything holds."""
-    from theory.ledger import all_hold
+    from theory.records.ledger import all_hold
 
     print_ledger(rows, json)
     sys.exit(0 if all_hold(rows) else 1)

@@ -14,8 +14,14 @@ from typing import Any
 
 import click
 
-from theory.outputs import Place, require_apart
-from theory.writing import STANDARD_OUTPUT, Kind, is_standard_output, require_writable, require_writable_directory
+from theory.records.outputs import Place, require_apart
+from theory.records.writing import (
+    STANDARD_OUTPUT,
+    Kind,
+    is_standard_output,
+    require_writable,
+    require_writable_directory,
+)
 
 READ, WRITTEN = f"{__name__}.read", f"{__name__}.written"
 

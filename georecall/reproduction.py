@@ -46,12 +46,12 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
 
     Exit status 0 only if every claim holds; what is measured is reported and decides nothing.
     """
-    from empirical import command
+    from empirical.comparison import command
+    from empirical.execution.provenance import provenance
     from empirical.mechanism import command as mechanism
-    from empirical.provenance import provenance
     from paper_figs.report import can_report, write_report
     from paper_figs.verdicts import saved_rows
-    from theory.ledger import all_hold, run_all_checks
+    from theory.records.ledger import all_hold, run_all_checks
 
     if not results.is_dir():
         click.echo(f"There are no saved results in {results}: most figures will be missing.", err=True)

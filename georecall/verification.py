@@ -20,11 +20,11 @@ from georecall.options import (
 )
 from georecall.paths import echo, prints_aside
 from theory.errors import InputError
-from theory.writing import MODEL, SYSTEM
+from theory.records.writing import MODEL, SYSTEM
 
 
 def _kinds() -> str:
-    from bounds.report import explanations
+    from bounds.tables.report import explanations
 
     return "\n".join(explanations())
 
@@ -60,11 +60,11 @@ def verify(
 
     CLAIM is a theorem: T1, T1b, T1c, T1d, T1e, T2, T2b, T2c, T2d, T2e, T3, T3b, T3c, T4, T5, T6, T7, T8, T9.
     """
-    from constructions.catalogue import Setting
-    from constructions.checks import Sizes, check_model
-    from constructions.suite import checks_of_size
-    from theory.ledger import run_all_checks
-    from theory.registry import in_order
+    from constructions.suite.checks import Sizes, check_model
+    from constructions.suite.presets import checks_of_size
+    from constructions.weights.catalogue import Setting
+    from theory.records.ledger import run_all_checks
+    from theory.statements.registry import in_order
 
     if (weights is None) != (system is None):
         raise InputError("--weights and --system go together: a model, and the facts that it should recall")
@@ -105,9 +105,9 @@ def construct(
     system_out: Path | None,
 ) -> None:
     """Build CLAIM's transformer for a random fact system and write its weights."""
-    from constructions.catalogue import Setting, entry
-    from constructions.checks import Sizes, build
-    from theory.files import save_model, save_system
+    from constructions.suite.checks import Sizes, build
+    from constructions.weights.catalogue import Setting, entry
+    from theory.records.files import save_model, save_system
 
     chosen = entry(claim, name)
     sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
@@ -142,7 +142,7 @@ def count(
     """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes. (`count --list` explains
     kinds.)
     """
-    from bounds import report
+    from bounds.tables import report
 
     if kind is None or entities is None or relations is None:
         raise InputError("count needs a KIND, --entities and --relations; georecall count --list explains the kinds")
@@ -177,7 +177,7 @@ def bounds(
     out: Path | None,
 ) -> None:
     """Tabulate lower bounds and what the constructions reach, with the assumptions that each number stands on."""
-    from bounds import report
+    from bounds.tables import report
 
     text = report.table(
         entities=entities,
@@ -210,7 +210,7 @@ def campaign(mutants: int | None, seconds: float | None, seed: int, workers: int
     """
     from constructions.campaign.report import Report, print_report
     from constructions.campaign.run import progress, reports
-    from theory.writing import write_atomically
+    from theory.records.writing import write_atomically
 
     seconds = 60.0 if seconds is None and mutants is None else seconds
     report = Report(seed)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from paper_figs.saved import as_results, read
 from theory.errors import InputError
-from theory.writing import make_directory
+from theory.records.writing import make_directory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,7 +210,7 @@ def draw(name: str, results: Path = RESULTS) -> Figure:
         if error.name != "matplotlib":
             raise
         raise InputError(WITHOUT_MATPLOTLIB) from None
-    module = importlib.import_module(f"paper_figs.{name}")
+    module = importlib.import_module(f"paper_figs.figures.{name}")
     try:
         data = [read(results / source.file) for source in found.sources]
         # A result may hold what no check foresees: it is to be drawn as it is, or refused.

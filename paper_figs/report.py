@@ -15,16 +15,16 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from bounds.depth import depth_rows
-from bounds.layout import Cell, Table, shown
-from bounds.summary import decimal, dimension_table
-from bounds.tables import bound_rows, settings
+from bounds.tables.depth import depth_rows
+from bounds.tables.dimensions import bound_rows, settings
+from bounds.tables.layout import Cell, Table, shown
+from bounds.tables.summary import decimal, dimension_table
 from paper_figs import catalogue
 from paper_figs.verdicts import saved_rows
 from theory.errors import InputError
-from theory.ledger import RUNGS, Row, Status, short
-from theory.registry import theorems
-from theory.writing import write_atomically
+from theory.records.ledger import RUNGS, Row, Status, short
+from theory.records.writing import write_atomically
+from theory.statements.registry import theorems
 
 NO_ROWS = "there is no row to report: check a claim first"
 WITHOUT_JINJA = "the report needs Jinja: pip install 'geometric-recall[figures]'"

@@ -9,14 +9,14 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from empirical.comparison import Comparison
-from empirical.curves import Curve
-from empirical.laws import Measured
-from empirical.presets import Preset, preset
-from empirical.runs import MEMORISED_AT
-from empirical.threshold import Threshold
+from empirical.comparison.beside_theory import Comparison
+from empirical.comparison.curves import Curve
+from empirical.comparison.laws import Measured
+from empirical.comparison.presets import Preset, preset
+from empirical.models.runs import MEMORISED_AT
+from empirical.statistics.threshold import Threshold
 from theory.errors import InputError
-from theory.reading import read_json
+from theory.records.reading import read_json
 
 Record = TypeVar("Record")
 

@@ -27,7 +27,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 
-from theory.writing import Kind, write_atomically
+from theory.records.writing import Kind, write_atomically
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
 SMALLEST_TEXT = 7.0  # points

@@ -14,14 +14,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from empirical.database import belongings
-from empirical.presets import preset
-from empirical.runs import MEMORISED_AT, RunConfig, RunResult
-from empirical.store import Store, StoredRun, open_store
-from empirical.threshold import tally
+from empirical.comparison.presets import preset
+from empirical.execution.database import belongings
+from empirical.execution.store import Store, StoredRun, open_store
+from empirical.models.runs import MEMORISED_AT, RunConfig, RunResult
+from empirical.statistics.threshold import tally
 from theory.errors import InputError
-from theory.outputs import Place, require_apart
-from theory.writing import write_atomically
+from theory.records.outputs import Place, require_apart
+from theory.records.writing import write_atomically
 
 
 def trials(store: Store, preset_name: str) -> dict[str, Any]:

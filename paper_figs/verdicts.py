@@ -15,7 +15,7 @@ from typing import Any
 from paper_figs.catalogue import MECHANISM, PROBING, STANDARD, Source
 from paper_figs.saved import as_results, part, read
 from theory.errors import InputError
-from theory.ledger import Row, Status
+from theory.records.ledger import Row, Status
 
 STATUS: dict[str, Status] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
 

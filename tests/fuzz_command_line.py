@@ -5,9 +5,9 @@
 
 Each invocation is a function of (seed, its number). It must end with status 0, 1 or 2; with 2 and one line on stderr
 for what is wrong; without a traceback; within SECONDS_EACH of computing; with no file changed that it was handed, and
-with nothing half-written or left behind. A model that is said to hold must be right by `tests.reference`, on weights
-that the library reads and not this project. One invocation in a hundred is a process of its own, which must end alike.
-A table of what happened is printed, with each finding; the exit status is 0 only without findings.
+with nothing half-written or left behind. A model that is said to hold must be right by `constructions.campaign.evaluator`, on
+weights that the library reads and not this project. One invocation in a hundred is a process of its own, which must end
+alike. A table of what happened is printed, with each finding; the exit status is 0 only without findings.
 """
 
 from __future__ import annotations
@@ -27,21 +27,19 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
-from tests.reference import Reference
 
 import georecall
+from constructions.campaign.evaluator import evaluate
 from tests.fuzz_arguments import Arguments
 from tests.fuzz_world import make_world, read_model
+from tests.helpers.places import ROOT
 from theory import Block, FactSystem, Task, Transformer
-from theory.loading import load_system
+from theory.records.loading import load_system
 
-ROOT = Path(__file__).resolve().parent.parent
 SECONDS_EACH = 30.0
 ONE_PROCESS_IN = 100
 
@@ -242,13 +240,7 @@ def is_right(weights: Path, system: FactSystem) -> bool | None:
         entities=system.entities, blocks=tuple(blocks), attention=metadata["attention"], **outer, **options
     )
     task = Task(said.get("hops", 1), said.get("stride", 0), said.get("disjoint_attributes", False))
-    reference = Reference(model)
-    words = product(range(system.relations), repeat=task.hops)
-    return all(
-        reference.outcome(system, task, subject, word).margin > Fraction(0)
-        for word in words
-        for subject in range(system.entities)
-    )
+    return evaluate(model, system, task).is_right() is True
 
 
 def main() -> int:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from constructions.catalogue import CATALOGUE, Setting
-from tests.stores import small_store
+from constructions.weights.catalogue import CATALOGUE, Setting
+from tests.helpers.stores import small_store
 from theory import FactSystem
-from theory.files import save_model, save_system
-from theory.reading import INDEX
+from theory.records.files import save_model, save_system
+from theory.records.reading import INDEX
 
 # What stands for a value, as JSON and in metadata.
 VALUES: tuple[Any, ...] = (
@@ -55,7 +55,7 @@ def make_world(folder: Path, language_model: bool) -> dict[str, Path]:
         content = {"verdicts": [known if name == "mechanism" else verdict], "models": [], "relations": []}
         (home / "results" / f"{name}.json").write_text(json.dumps(content))
     if language_model:
-        from tests.tiny_language_models import save
+        from tests.helpers.tiny_language_models import save
 
         save("llama", home / "llama")
     return {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*")) if path.is_file()}

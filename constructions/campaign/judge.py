@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from constructions import certificate, exhaustive, interval
 from constructions.campaign.evaluator import Truth, evaluate
 from constructions.campaign.mutants import Mutant
+from constructions.verification import certificate, exhaustive, interval
 from theory import Transformer
 
 Verdict = TypeVar("Verdict")

@@ -13,8 +13,8 @@ import numpy as np
 
 from constructions.campaign.evaluator import evaluate
 from constructions.campaign.mutations import Model, mutate
-from constructions.catalogue import CATALOGUE, Entry, Setting
-from constructions.checks import Sizes, build, claimed_margin
+from constructions.suite.checks import Sizes, build, claimed_margin
+from constructions.weights.catalogue import CATALOGUE, Entry, Setting
 from theory import FactSystem, Task, Transformer
 
 MOST_ENTITIES, MOST_RELATIONS, MOST_HOPS, MOST_BITS = 6, 3, 3, 3

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from constructions.campaign.judge import Finding
 from constructions.campaign.mutants import Mutant
-from constructions.catalogue import CATALOGUE
-from theory.ledger import terminal
+from constructions.weights.catalogue import CATALOGUE
+from theory.records.ledger import terminal
 
 if TYPE_CHECKING:
     from rich.table import Table

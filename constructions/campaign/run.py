@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from constructions.campaign.judge import judge
 from constructions.campaign.mutants import mutant
 from constructions.campaign.report import Report, of_one
-from theory.fact_system import check_count
+from theory.definitions.fact_system import check_count
 
 BATCH = 25
 

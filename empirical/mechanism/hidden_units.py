@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.shares import Share, share
+from empirical.comparison.verdicts import Status
 from empirical.mechanism.subject import Floats, Studied, emitted, forward
-from empirical.verdicts import Status
+from empirical.statistics.shares import Share, share
 from theory import InputError
-from theory.fact_system import Words, check_count
+from theory.definitions.fact_system import Words, check_count
 
 QUARTERS = (0.25, 0.5, 0.75)
 DECILES = tuple(tenth / 10 for tenth in range(11))

@@ -34,12 +34,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.regression import ROUNDING, component_maps, decoders
-from empirical.mechanism.shares import Share, clopper_pearson, share
+from empirical.comparison.verdicts import Status
 from empirical.mechanism.subject import Floats, Studied, emitted
-from empirical.verdicts import Status
+from empirical.statistics.regression import ROUNDING, component_maps, decoders
+from empirical.statistics.shares import Share, clopper_pearson, share
 from theory import InputError
-from theory.fact_system import Words, check_count
+from theory.definitions.fact_system import Words, check_count
 
 FOLDS = 4
 CLEAR = 0.9

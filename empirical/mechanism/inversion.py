@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from empirical.mechanism.readout import Table, tables_of
-from empirical.mechanism.regression import ROUNDING, principal_axes, ridge
 from empirical.mechanism.subject import Floats, Studied, accuracy, forward
+from empirical.statistics.regression import ROUNDING, principal_axes, ridge
 from theory import FactSystem
 
 PRIORS = 10.0 ** np.arange(-9, 1)

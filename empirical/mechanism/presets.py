@@ -3,7 +3,8 @@
 A *condition* is a run (which ends when it has memorised), the steps that it is trained further, and how many fact
 systems share everything but the subject table meanwhile (`further`). Groups vary one thing each, around a baseline: N =
 256, learned tables, width 2d, weight decay 0.1, 300 steps past memorisation, one system. `d / d*` takes d* from the
-capacity law (`empirical.capacity`) at 2 bits a scalar of the tables that learn: a yardstick, not a measurement.
+capacity law (`empirical.comparison.capacity`) at 2 bits a scalar of the tables that learn: a yardstick, not a
+measurement.
 
 The groups were chosen by pilots so that the map shows where transfer fails and where it does not, along each of these
 ways. What the study found is in `docs/mechanism.md`, from the results that the preset `standard` makes.
@@ -14,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from constructions.catalogue import Setting
-from empirical.capacity import PILOT_BETA, Counting, predicted_dimension, tables_learned
-from empirical.curves import Curve
-from empirical.runs import RunConfig
+from constructions.weights.catalogue import Setting
+from empirical.comparison.capacity import PILOT_BETA, Counting, predicted_dimension, tables_learned
+from empirical.comparison.curves import Curve
+from empirical.models.runs import RunConfig
 from theory.errors import InputError
 
 BASE: dict[str, Any] = {"steps": 1000, "weight_decay": 0.1}

@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.regression import ROUNDING, component_maps, principal_axes, ridge
-from empirical.mechanism.shares import Share, share
 from empirical.mechanism.subject import Floats, Studied
+from empirical.statistics.regression import ROUNDING, component_maps, principal_axes, ridge
+from empirical.statistics.shares import Share, share
 from theory import FactSystem, all_words
-from theory.fact_system import Words
+from theory.definitions.fact_system import Words
 
 FOLDS = 5
 RESAMPLES = 1000

@@ -25,7 +25,7 @@ from empirical.mechanism.presets import Condition, Construction, threshold
 from empirical.mechanism.readout import Table, read_out
 from empirical.mechanism.subject import Studied, accuracy, of_construction
 from empirical.mechanism.transfer import transfer
-from empirical.runs import MEMORISED_AT, RunResult
+from empirical.models.runs import MEMORISED_AT, RunResult
 from theory import FactSystem
 
 Analysis = dict[str, Any]
@@ -101,8 +101,8 @@ def study_condition(
     """
     import torch
 
-    from empirical.mechanism.further import train_further
-    from empirical.training import train
+    from empirical.mechanism.further_training import train_further
+    from empirical.models.training import train
 
     result = RunResult(condition.config, "memorised", None, 0, 0.0)
     trained = None

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.catalogue import Setting, entry
-from empirical.runs import RunConfig
+from constructions.weights.catalogue import Setting, entry
+from empirical.models.runs import RunConfig
 from theory import FactSystem, InputError, Task, Transformer, all_words
-from theory.fact_system import Words
-from theory.transformer import attention_pattern
+from theory.definitions.fact_system import Words
+from theory.definitions.transformer import attention_pattern
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -116,8 +116,8 @@ def of_run(parameters: Mapping[str, NDArray[Any] | Tensor], config: RunConfig, n
     """A trained model, from the tensors of its run; a chain of thought is studied as the one-hop step that it is."""
     import torch
 
-    from empirical.conversion import task_of, to_transformer
-    from empirical.model import system_of
+    from empirical.models.conversion import task_of, to_transformer
+    from empirical.models.model import system_of
 
     step = replace(config, hops=1, chain=False) if config.chain else config
     tensors = {key: torch.as_tensor(value) for key, value in parameters.items()}

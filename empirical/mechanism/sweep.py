@@ -16,17 +16,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from empirical.database import ANALYSES
-from empirical.local_pool import LocalPool, available_cores
+from empirical.execution.database import ANALYSES
+from empirical.execution.local_pool import LocalPool, available_cores
+from empirical.execution.store import Store
+from empirical.execution.worker import Report, perform
 from empirical.mechanism.presets import Condition, Construction, Preset
 from empirical.mechanism.study import VERSION, Analysis, study_condition, study_construction
-from empirical.store import Store
-from empirical.threads import one_thread
-from empirical.worker import Report, perform
+from empirical.models.threads import one_thread
+from theory.definitions.fact_system import check_count
 from theory.errors import InputError
-from theory.fact_system import check_count
-from theory.reading import read_json
-from theory.writing import make_directory, write_atomically
+from theory.records.reading import read_json
+from theory.records.writing import make_directory, write_atomically
 
 Progress = Callable[[int, str], object]
 

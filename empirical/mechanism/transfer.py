@@ -31,8 +31,8 @@ import numpy as np
 from empirical.mechanism.fitting import STEPS, fit_rows
 from empirical.mechanism.inversion import invert, linearised_again, solved
 from empirical.mechanism.readout import Maps, Table, all_maps
-from empirical.mechanism.shares import Share, share
 from empirical.mechanism.subject import Floats, Studied, accuracy, emitted
+from empirical.statistics.shares import Share, share
 from theory import FactSystem
 
 CLOSED = ("maps", "inverse", "inverse, again")

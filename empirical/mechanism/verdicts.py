@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from empirical.compare import DETAIL
+from empirical.comparison.compare import DETAIL
+from empirical.comparison.verdicts import Status
 from empirical.mechanism.readout import FOLDS
 from empirical.mechanism.study import Analysis, recalls
-from empirical.verdicts import Status
-from theory.ledger import Row
-from theory.ledger import Status as RowStatus
+from theory.records.ledger import Row
+from theory.records.ledger import Status as RowStatus
 
 CLEAR = 0.9  # what "reads out", "changes" and "transfers" mean, as a fraction of answers
 EXPLAINED = 0.5  # E3: of the rows' variance; a superposition explains more than half

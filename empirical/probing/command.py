@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from bounds.layout import Table, render
-from bounds.ranges import parse_sizes
+from bounds.tables.layout import Table, render
+from bounds.tables.ranges import parse_sizes
 from empirical.probing import report as reports
 from empirical.probing import verdict
-from empirical.probing.measure import Progress, Reading, RelationReading, silent
-from empirical.probing.packages import needed
+from empirical.probing.facts.packages import needed
+from empirical.probing.measures.measure import Progress, Reading, RelationReading, silent
 from empirical.probing.report import ProbeReport, write, write_maps
-from empirical.probing.resampling import Share
-from theory.ledger import Row, terminal
+from empirical.statistics.resampling import Share
+from theory.records.ledger import Row, terminal
 
 __all__ = ["ProbeReport", "probe", "progress_bar", "rows", "text", "write", "write_maps"]
 
@@ -32,8 +32,8 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
     """
     for package in ("torch", "tokenizers"):  # the imports below would miss them in many lines
         needed(package)
-    from empirical.probing.pretrained import load_pretrained
-    from empirical.probing.relations import read_relations
+    from empirical.probing.facts.relations import read_relations
+    from empirical.probing.language_models.pretrained import load_pretrained
 
     chosen = read_relations(BUILT_IN if relations == ALL else relations)
     reports.with_enough_subjects(chosen)  # before the model is loaded, which takes a while

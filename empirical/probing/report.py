@@ -1,6 +1,6 @@
 """The whole probe of one model, and its record: readings by layer, superposition, exchanges, verdicts.
 
-The JSON record (`empirical.records`) has these keys (a *share* is {value, low, high,
+The JSON record (`empirical.execution.records`) has these keys (a *share* is {value, low, high,
 subjects}: a mean over subjects with its 95 % bootstrap interval):
 
     model, dimension, blocks       the model's name, d and the number of blocks; layer 0 is the input embeddings
@@ -33,9 +33,12 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from empirical.probing.families import families
-from empirical.probing.maps import LinearMap, fit_chosen
-from empirical.probing.measure import (
+from empirical.execution.provenance import provenance
+from empirical.execution.records import as_lines
+from empirical.probing.facts.probed import Probed, Relation
+from empirical.probing.measures.families import families
+from empirical.probing.measures.maps import LinearMap, fit_chosen
+from empirical.probing.measures.measure import (
     LEAST_SUBJECTS,
     Facts,
     Progress,
@@ -47,15 +50,12 @@ from empirical.probing.measure import (
     silent,
     states_of,
 )
-from empirical.probing.probed import Probed, Relation
-from empirical.probing.resampling import LEVEL
-from empirical.probing.superposition import Superposition, common_layer, superpose
-from empirical.probing.swap import Swap, swap
+from empirical.probing.measures.superposition import Superposition, common_layer, superpose
+from empirical.probing.measures.swap import Swap, swap
 from empirical.probing.verdict import Finding, exchanged, readable, superposed
-from empirical.provenance import provenance
-from empirical.records import as_lines
+from empirical.statistics.resampling import LEVEL
 from theory.errors import InputError
-from theory.writing import make_directory, write_atomically
+from theory.records.writing import make_directory, write_atomically
 
 GIVES_NO_ANSWERS = "the model gives no answers that could change"
 

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.probing.probed import Patch, Relation
+from empirical.probing.facts.probed import Patch, Relation
 from theory import FactSystem, InputError, Transformer
-from theory.transformer import run_with_cache
+from theory.definitions.transformer import run_with_cache
 
 
 def relations_of(system: FactSystem) -> tuple[Relation, ...]:

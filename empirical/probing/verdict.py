@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from inspect import cleandoc
 from typing import Any, Literal
 
-from empirical.probing.measure import RelationReading
-from empirical.probing.superposition import Superposition
-from empirical.probing.swap import Swap
-from theory.ledger import Row
-from theory.ledger import Status as RowStatus
+from empirical.probing.measures.measure import RelationReading
+from empirical.probing.measures.superposition import Superposition
+from empirical.probing.measures.swap import Swap
+from theory.records.ledger import Row
+from theory.records.ledger import Status as RowStatus
 
 Status = Literal["supported", "not supported", "undecided"]
 
