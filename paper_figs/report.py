@@ -167,7 +167,7 @@ def _claims(rows: Sequence[Row], prefix: str) -> list[Claim]:
         if theorem is None:
             found.append(Claim(anchor, name, "", (), "", "", entries))
         else:
-            about = (theorem.title, theorem.assumptions, theorem.statement, theorem.proof)
+            about = (theorem.title, tuple(map(str, theorem.assumptions)), theorem.statement, theorem.proof)
             found.append(Claim(anchor, name, *about, entries))
     return found
 

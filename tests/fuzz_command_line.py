@@ -5,7 +5,7 @@
 
 Each invocation is a function of (seed, its number). It must end with status 0, 1 or 2; with 2 and one line on stderr
 for what is wrong; without a traceback; within SECONDS_EACH of computing; with no file changed that it was handed, and
-with nothing half-written or left behind. A model that is said to hold must be right by `constructions.campaign.evaluator`, on
+with nothing half-written or left behind. A model that is said to hold must be right by the campaign's evaluator, on
 weights that the library reads and not this project. One invocation in a hundred is a process of its own, which must end
 alike. A table of what happened is printed, with each finding; the exit status is 0 only without findings.
 """

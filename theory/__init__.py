@@ -1,7 +1,8 @@
-"""Definitions and statements: fact systems, transformers and what they compute, theorems, symbolic lemmas, strategies.
+"""What is spoken of, claimed, proved by machine and kept: the rooms `definitions`, `statements`, `lemmas`, `records`.
 
-Light to import: `theory.statements.registry` and `theory.lemmas.collection` (SymPy, z3) and
-`theory.definitions.strategies` (hypothesis) are imported by name.
+`statements` uses the definitions, `records` too; `lemmas` makes rows of the ledger; all of them raise `errors`. Light
+to import: `theory.statements.registry` and `theory.lemmas.collection` (SymPy, z3) and `theory.definitions.strategies`
+(hypothesis) are imported by name.
 """
 
 from theory.definitions.fact_system import FactSystem, all_systems, all_words, relabelling_classes

@@ -32,9 +32,10 @@ tied row would hold both kinds of blocks, and gains nothing.
 from fractions import Fraction
 
 from bounds.enclosure import Logarithm, log2, log2_falling, power_of_two_below, sign
-from bounds.lower.bound import FIXED, ONE_PASS, UNIVERSAL, Bound, check_sizes, empty
+from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.dichotomy import most_tree_roots, nodes
-from bounds.lower.information import uncertainty_per_query
+from bounds.lower.information import at_error, uncertainty_per_query
+from theory.statements.inequalities import stands_on
 
 
 def long_words(entities: int, relations: int, hops: int) -> Bound:
@@ -44,7 +45,7 @@ def long_words(entities: int, relations: int, hops: int) -> Bound:
         return empty("T2c", "long words need R >= 2 and k >= N >= 5")
     information = log2_falling(entities, entities, relations) - log2(entities, 2) + log2(entities - 4)
     shape = "relation 0 fixes the root, which reaches every entity by words of length <= k"
-    return Bound("T2c", 1, 1, information, "R·log2 N! - 2·log2 N + log2(N-4)", (FIXED, ONE_PASS, shape))
+    return Bound("T2c", 1, 1, information, "R·log2 N! - 2·log2 N + log2(N-4)", stands_on("T2c", "loops"), shape)
 
 
 def universal_hops_with_errors(entities: int, relations: int, hops: int, error: Fraction) -> Bound:
@@ -58,6 +59,5 @@ def universal_hops_with_errors(entities: int, relations: int, hops: int, error: 
         answers = log2_falling(entities - inner, last, relations).times(power_of_two_below(share))
         rest = answers - uncertainty.times(relations**hops)
         information = rest if sign(rest) > 0 else Logarithm()
-    assumptions = (UNIVERSAL, FIXED, ONE_PASS, f"error rate at most {error}")
     formula = "π·R·log2 (N-I)_n - R^k·(h(ε) + ε·log2(N-1))"
-    return Bound("T8", 1, 0, information, formula, assumptions)
+    return Bound("T8", 1, 0, information, formula, at_error("universal", error))

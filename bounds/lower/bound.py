@@ -14,13 +14,7 @@ from fractions import Fraction
 from bounds.enclosure import Interval, Logarithm, ceiling, constant
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
-
-FIXED = "read-out fixed before g is known"
-LEARNED = "read-out learned: its rows u_a (bias included) hold d·b bits each and count on the left, not in B"
-TIED = "read-out tied to the subject rows (u_a = e_a): a bias that depends on g counts in B"
-UNIVERSAL = "universal: nothing but the subject rows depends on g"
-ANY = "any model: B counts every other bit that depends on g"
-ONE_PASS = "no chain of thought: an answer depends on g through the subject's own row and B alone"
+from theory.statements.assumptions import Assumption
 
 # What `check_sizes` accepts. The sizes promised are 10^12, 1000 and 64; beyond these limits R^k alone fills pages.
 LARGEST_ENTITIES, LARGEST_RELATIONS, LARGEST_HOPS = 10**15, 10**4, 1000
@@ -28,14 +22,18 @@ LARGEST_ENTITIES, LARGEST_RELATIONS, LARGEST_HOPS = 10**15, 10**4, 1000
 
 @dataclass(frozen=True)
 class Bound:
-    """rows·d·b + shared·B + units·W·b_h >= information: what holds, by which theorem, and on which assumptions."""
+    """rows·d·b + shared·B + units·W·b_h >= information: what holds, by which theorem, and on which assumptions.
+
+    `argument` says which trees, loops or counts give the right side; it assumes nothing of the model.
+    """
 
     theorem: str
     rows: int
     shared: int
     information: Logarithm
     formula: str
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
+    argument: str = ""
     units: int = 0
 
     @property
@@ -87,4 +85,4 @@ def check_sizes(entities: int, relations: int, hops: int = 1) -> None:
 
 def empty(theorem: str, reason: str) -> Bound:
     """The bound d·b + B >= 0, for sizes at which the theorem says nothing."""
-    return Bound(theorem, 1, 1, Logarithm(), "0", (reason,))
+    return Bound(theorem, 1, 1, Logarithm(), "0", (), reason)

@@ -33,15 +33,15 @@ from dataclasses import replace
 from itertools import pairwise
 
 from bounds.enclosure import log2_falling
-from bounds.lower.bound import FIXED, Bound, check_sizes, empty
+from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.dichotomy import loop_ranges, most_tree_roots, nodes
 from bounds.lower.frontier import Family, Range
 from bounds.lower.information import check_readout
 from bounds.lower.learned_readout import full_bound, loop_members, most_full_roots
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
-
-HONEST = "honest chain: each emitted token is g of a prefix of the word"
+from theory.statements.assumptions import HONEST, ONE_PASS
+from theory.statements.inequalities import stands_on
 
 
 def honest_chain(entities: int, relations: int, prefixes: Sequence[int], readout: str = "fixed") -> Family:
@@ -88,8 +88,8 @@ def chain_bound(entities: int, relations: int, prefixes: Sequence[int], step: in
     rows = roots * (1 + sum(relations**length for length in prefixes[:step]))
     inner, last = roots * nodes(relations, hops - 2), roots * relations ** (hops - 1)
     information = log2_falling(entities - inner, last, relations)
-    assumptions = (FIXED, HONEST, f"trees from m = {roots} roots at the step to {hops} letters")
-    return Bound("T3c", rows, 1, information, "R·log2 (N - mI)_{mn}", assumptions)
+    shape = f"trees from m = {roots} roots at the step to {hops} letters"
+    return Bound("T3c", rows, 1, information, "R·log2 (N - mI)_{mn}", stands_on("T3c", "fixed"), shape)
 
 
 def evenly_spaced(hops: int, stride: int) -> tuple[int, ...]:
@@ -110,8 +110,8 @@ def _each_on_chains(bounds: Range, step: str) -> Callable[[int], Bound]:
 
 def _on_chains(bound: Bound, step: str) -> Bound:
     """The same inequality, on T3c's assumptions."""
-    readout, _, shape = bound.assumptions
-    return replace(bound, theorem="T3c", assumptions=(readout, HONEST, step, shape))
+    on_chains = tuple(HONEST if each == ONE_PASS else each for each in bound.assumptions)
+    return replace(bound, theorem="T3c", assumptions=on_chains, argument=f"{step}; {bound.argument}")
 
 
 def _check_prefixes(entities: int, relations: int, prefixes: Sequence[int]) -> None:

@@ -36,10 +36,11 @@ not optimal. With R >= 2, at m = 1: d·b + B >= R^k·log2(N/2e); at the largest 
 """
 
 from bounds.enclosure import log2_falling
-from bounds.lower.bound import FIXED, ONE_PASS, Bound, check_sizes, empty
+from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.frontier import Family, Range
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
+from theory.statements.inequalities import stands_on
 
 
 def tree_bound(entities: int, relations: int, hops: int, roots: int) -> Bound:
@@ -51,7 +52,7 @@ def tree_bound(entities: int, relations: int, hops: int, roots: int) -> Bound:
     inner, last = roots * nodes(relations, hops - 2), roots * relations ** (hops - 1)
     formula = "R·log2 (N-I)_n, I = m(1+…+R^(k-2)), n = m·R^(k-1)"
     information = log2_falling(entities - inner, last, relations)
-    return Bound("T2c", roots, 1, information, formula, (FIXED, ONE_PASS, f"trees from m = {roots} roots"))
+    return Bound("T2c", roots, 1, information, formula, stands_on("T2c", "trees"), f"trees from m = {roots} roots")
 
 
 def loop_bound(entities: int, relations: int, hops: int, roots: int, branching: int, expanded: int) -> Bound:
@@ -74,7 +75,7 @@ def loop_bound(entities: int, relations: int, hops: int, roots: int, branching: 
     formula = "log2 (N-m)_{m(DE-1)} + D·log2 (N-mE)_{m(D-1)E} + (R-D)·log2 (N)_{mDE}"
     trees = f"m = {roots} roots of trees with D = {branching}, E = {expanded}"
     shape = f"relation 0 fixes the {trees}: all words of length <= k are asked"
-    return Bound("T2c", roots, 1, information, formula, (FIXED, ONE_PASS, shape))
+    return Bound("T2c", roots, 1, information, formula, stands_on("T2c", "loops"), shape)
 
 
 def fixed_readout(entities: int, relations: int, hops: int) -> Family:

@@ -23,16 +23,16 @@ Reference: Fano's inequality in Cover and Thomas, Elements of Information Theory
 from fractions import Fraction
 
 from bounds.enclosure import Logarithm, log2, log2_falling, sign
-from bounds.lower.bound import ANY, FIXED, LEARNED, TIED, UNIVERSAL, Bound, check_sizes
+from bounds.lower.bound import Bound, check_sizes
 from theory.errors import InputError
-
-READOUTS = {"fixed": FIXED, "learned": LEARNED, "tied": TIED}
+from theory.statements.assumptions import READOUTS, SINGLE_HOP, Assumption, error_rate
+from theory.statements.inequalities import stands_on
 
 
 def universal_single_hop(entities: int, relations: int) -> Bound:
     """T1c, universal: d·b >= R·log2 N."""
     check_sizes(entities, relations)
-    return Bound("T1c", 1, 0, log2(entities, relations), "R·log2 N", (UNIVERSAL, FIXED, "single hop"))
+    return Bound("T1c", 1, 0, log2(entities, relations), "R·log2 N", stands_on("T1c", "universal"))
 
 
 def total_information(entities: int, relations: int, readout: str = "fixed") -> Bound:
@@ -40,7 +40,7 @@ def total_information(entities: int, relations: int, readout: str = "fixed") -> 
     check_sizes(entities, relations)
     rows = table_rows(entities, readout)
     information = log2_falling(entities, entities, relations)
-    return Bound("T1c", rows, 1, information, "R·log2 N!", (ANY, READOUTS[readout], "single hop"))
+    return Bound("T1c", rows, 1, information, "R·log2 N!", (*stands_on("T1c", "any model"), READOUTS[readout]))
 
 
 def universal_with_errors(entities: int, relations: int, error: Fraction) -> Bound:
@@ -48,7 +48,7 @@ def universal_with_errors(entities: int, relations: int, error: Fraction) -> Bou
     check_sizes(entities, relations)
     uncertainty = uncertainty_per_query(entities, error)
     information = Logarithm() if uncertainty is None else (log2(entities) - uncertainty).times(relations)
-    assumptions = (UNIVERSAL, FIXED, "single hop", f"error rate at most {error}")
+    assumptions = (*at_error("universal", error), SINGLE_HOP)
     return Bound("T8", 1, 0, information, "R·(log2 N - h(ε) - ε·log2(N-1))", assumptions)
 
 
@@ -61,8 +61,13 @@ def total_information_with_errors(entities: int, relations: int, error: Fraction
     if uncertainty is not None:
         rest = (log2_falling(entities, entities) - uncertainty.times(entities)).times(relations)
         information = rest if sign(rest) > 0 else Logarithm()
-    assumptions = (ANY, READOUTS[readout], "single hop", f"error rate at most {error}")
+    assumptions = (*at_error("any model", error), READOUTS[readout])
     return Bound("T8", rows, 1, information, "R·(log2 N! - N·h(ε) - N·ε·log2(N-1))", assumptions)
+
+
+def at_error(name: str, error: Fraction) -> tuple[Assumption, ...]:
+    """What T8's inequality of that name stands on, with the error rate in place of ε."""
+    return tuple(error_rate(error) if each == error_rate() else each for each in stands_on("T8", name))
 
 
 def uncertainty_per_query(entities: int, error: Fraction) -> Logarithm | None:

@@ -30,12 +30,13 @@ Tree nodes that some relation neither joins nor is asked about are matched with 
 """
 
 from bounds.enclosure import log2_falling
-from bounds.lower.bound import FIXED, ONE_PASS, Bound, check_sizes, empty
+from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.dichotomy import nodes
 from bounds.lower.frontier import Family, Range
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
 from theory.records.work import largest
+from theory.statements.inequalities import stands_on
 
 
 def involutions(entities: int, relations: int, hops: int) -> Family:
@@ -61,8 +62,9 @@ def involution_bound(entities: int, relations: int, hops: int, roots: int) -> Bo
             f"{roots} trees of reduced words of {hops} hops do not fit {entities} entities; at most {most} do"
         )
     inner, asked = roots * reduced_nodes(relations, hops - 1), roots * (relations - 1) ** (hops - 1)
-    assumptions = (FIXED, ONE_PASS, "every relation a perfect matching", f"trees of {hops} hops from m = {roots} roots")
-    return Bound("T9", roots, 1, log2_falling(entities - inner, asked, relations), "R·log2 (N - mT)_{mn}", assumptions)
+    information = log2_falling(entities - inner, asked, relations)
+    shape = f"trees of {hops} hops from m = {roots} roots"
+    return Bound("T9", roots, 1, information, "R·log2 (N - mT)_{mn}", stands_on("T9", "trees"), shape)
 
 
 def pruned_bound(entities: int, relations: int, hops: int) -> Bound:
@@ -78,13 +80,8 @@ def pruned_bound(entities: int, relations: int, hops: int) -> Bound:
     if not leaves or relations < 2:
         return empty("T9", f"no pruned tree of {hops} hops fits {entities} entities")
     information = log2_falling(entities - pruned_nodes(relations, hops - 1, leaves), leaves, relations - 1)
-    assumptions = (
-        FIXED,
-        ONE_PASS,
-        "every relation a perfect matching",
-        f"a tree of {hops} hops with ℓ = {leaves} leaves",
-    )
-    return Bound("T9", 1, 1, information, "(R-1)·log2 (N-T)_ℓ", assumptions)
+    shape = f"a tree of {hops} hops with ℓ = {leaves} leaves"
+    return Bound("T9", 1, 1, information, "(R-1)·log2 (N-T)_ℓ", stands_on("T9", "trees"), shape)
 
 
 def pruned_nodes(relations: int, depth: int, leaves: int) -> int:

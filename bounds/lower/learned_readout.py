@@ -42,12 +42,13 @@ Related: Ω(√N)-bit distance labels of bounded-degree graphs (Gavoille, Peleg,
 """
 
 from bounds.enclosure import Logarithm, log2_falling
-from bounds.lower.bound import LEARNED, ONE_PASS, TIED, Bound, check_sizes, empty
+from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.dichotomy import nodes
 from bounds.lower.frontier import Family, spaced
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
 from theory.records.work import largest
+from theory.statements.inequalities import stands_on
 
 GRID = 64  # how many values of M the loops are tried with
 
@@ -149,7 +150,7 @@ def loop_members(entities: int, relations: int, hops: int, *, tied: bool = False
 
 
 def _bound(rows: int, information: Logarithm, formula: str, tied: bool, shape: str) -> Bound:
-    return Bound("T2e", rows, 1, information, formula, (TIED if tied else LEARNED, ONE_PASS, shape))
+    return Bound("T2e", rows, 1, information, formula, stands_on("T2e", "tied" if tied else "learned"), shape)
 
 
 def _check_loops(entities: int, relations: int, hops: int, roots: int, most: int) -> None:

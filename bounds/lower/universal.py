@@ -23,41 +23,43 @@ from fractions import Fraction
 from bounds.counting.answer_vectors import answer_vectors, exact_from
 from bounds.enclosure import log2, log2_falling
 from bounds.lower.beyond import long_words
-from bounds.lower.bound import FIXED, ONE_PASS, UNIVERSAL, Bound, check_sizes
+from bounds.lower.bound import Bound, check_sizes
 from bounds.lower.dichotomy import fixed_readout
 from bounds.lower.frontier import Family, strongest_for_dimension
+from theory.statements.inequalities import stands_on
 
 FORMULA_STEPS = 50_000  # k·R^{2(k-1)} up to which the formula is evaluated: some hundredths of a second
 SEARCHED_SYSTEMS = 20_000  # (N!)^R up to which answer vectors are searched for
 
 
 def universal_hops(entities: int, relations: int, hops: int) -> Bound:
-    """T2d: d·b >= log2 T_k, exact or from below; the last assumption says which, and how it was found."""
+    """T2d: d·b >= log2 T_k, exact or from below; its argument says which, and how it was found."""
     check_sizes(entities, relations, hops)
-    assumptions = (UNIVERSAL, FIXED, ONE_PASS)
+    assumptions = stands_on("T2d", "universal")
     if hops == 1:
-        return Bound("T2d", 1, 0, log2(entities, relations), "log2 T_k", (*assumptions, "T_1 = N^R"))
+        return Bound("T2d", 1, 0, log2(entities, relations), "log2 T_k", assumptions, "T_1 = N^R")
     formula_holds = entities >= exact_from(relations, hops)
     if (formula_holds and _short(relations, hops)) or _few_systems(entities, relations):
         count = answer_vectors(entities, relations, hops)
         if count.kind == "exact":
-            return Bound("T2d", 1, 0, log2(count.value), "log2 T_k", (*assumptions, f"T_k exactly, by {count.method}"))
+            return Bound("T2d", 1, 0, log2(count.value), "log2 T_k", assumptions, f"T_k exactly, by {count.method}")
     candidates = [long_words(entities, relations, hops)]
     candidates.append(strongest_for_dimension(fixed_readout(entities, relations, hops)))
     if formula_holds:
         last = log2_falling(entities, relations ** (hops - 1), relations)
-        candidates.append(Bound("T2d", 1, 0, last, "R·log2 (N)_{R^(k-1)}", ("the last term of the formula of T2d",)))
+        candidates.append(
+            Bound("T2d", 1, 0, last, "R·log2 (N)_{R^(k-1)}", assumptions, "the last term of the formula of T2d")
+        )
     best = strongest_for_dimension(Family(tuple(candidates)))
-    below = f"T_k from below: {best.assumptions[-1]}"
+    below = f"T_k from below: {best.argument}"
     information = best.information.times(Fraction(1, best.rows))
-    return Bound("T2d", 1, 0, information, best.formula, (*assumptions, below))
+    return Bound("T2d", 1, 0, information, best.formula, assumptions, below)
 
 
 def universal_width(entities: int, relations: int, hops: int) -> Bound:
     """T1e: W·b_h >= log2 T_k."""
     bound = universal_hops(entities, relations, hops)
-    reading = "no residual stream, attention pattern independent of the entity"
-    return replace(bound, theorem="T1e", rows=0, units=1, assumptions=(*bound.assumptions, reading))
+    return replace(bound, theorem="T1e", rows=0, units=1, assumptions=stands_on("T1e", "width"))
 
 
 def _short(relations: int, hops: int) -> bool:

@@ -38,6 +38,7 @@ from bounds.lower.learned_readout import learned_readout
 from bounds.lower.universal import universal_hops, universal_width
 from bounds.tables.layout import shown
 from theory.errors import InputError
+from theory.statements.assumptions import Assumption
 from theory.statements.registry import Quantity, evaluate, theorem
 
 STRIDE = 2  # hops a token in the rows of T3b; the table of depth has all strides
@@ -78,7 +79,8 @@ class Row:
     against: str = ""
     least: int | None = None
     statement: str = ""
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    argument: str = ""
 
     @property
     def ratio(self) -> Fraction | None:
@@ -233,6 +235,7 @@ def _row_of_bound(setting: Setting, name: str, bound: Bound, *, dimension: int |
         against=bound.theorem,
         statement=f"{bound.left_side} >= {right}",
         assumptions=bound.assumptions,
+        argument=bound.argument,
     )
 
 

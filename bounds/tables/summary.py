@@ -1,11 +1,12 @@
 """The rows of `tables` as text: all of them, line by line (CSV, JSON), or a line a setting (text, Markdown, LaTeX)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from bounds.tables.dimensions import Row, Setting
 from bounds.tables.layout import FORMATS, Cell, Table, render, shown
 from theory.errors import InputError
+from theory.statements.assumptions import Assumption
 
 LONG_COLUMNS = (
     "entities", "relations", "hops", "bits", "shared_bits", "readout", "error", "claim", "side", "dimension", "width",
@@ -49,7 +50,8 @@ def dimension_table(rows: Sequence[Row]) -> Table:
         "Dimensions in coordinates. ×: ratio to the lower bound with the same assumptions, none where that is 0.",
         "T2b, T2e, T4 and T3b with a learned read-out hold signs, one bit an entry, whatever b is.",
     ]
-    notes += [_note(label, [row for row in rows if row.label == label]) for label in labels]
+    groups = {label: [row for row in rows if row.label == label] for label in labels}
+    notes += [_note(label, own) for label, own in groups.items()] + _legend(groups.values())
     return Table("Embedding dimension", (*_setting_heads(rows), *heads), tuple(body), tuple(notes))
 
 
@@ -81,16 +83,26 @@ def _long(row: Row) -> tuple[Cell, ...]:
     return (
         setting.entities, setting.relations, setting.hops, setting.bits, setting.shared_bits, setting.readout,
         str(setting.error), row.label, row.side, row.dimension, row.width, row.parameters, row.total_bits, row.against,
-        row.least, ratio, row.statement, "; ".join(row.assumptions),
+        row.least, ratio, row.statement, "; ".join([*map(str, row.assumptions), *filter(None, [row.argument])]),
     )  # fmt: skip
 
 
 def _note(label: str, rows: Sequence[Row]) -> str:
-    """The theorems that the rows of one label rest on, and the assumptions that all of them share."""
+    """The theorems that the rows of one label rest on, and the names of the assumptions that all of them share."""
     theorems = sorted({row.against for row in rows if row.side == "lower" and row.against})
+    shared = [each.name for each in _shared(rows)] or [rows[0].statement]
+    return f"{label}{' (' + ', '.join(theorems) + ')' if theorems else ''}: {', '.join(shared)}"
+
+
+def _shared(rows: Sequence[Row]) -> list[Assumption]:
+    """The assumptions of the first row that has any, less those that another row does without."""
     known = [row.assumptions for row in rows if row.assumptions]
-    shared = [each for each in known[0] if all(each in others for others in known)] if known else [rows[0].statement]
-    return f"{label}{' (' + ', '.join(theorems) + ')' if theorems else ''}: {'; '.join(shared)}"
+    return [each for each in known[0] if all(each in others for others in known)] if known else []
+
+
+def _legend(groups: Iterable[Sequence[Row]]) -> list[str]:
+    """Each assumption of the notes once, in full."""
+    return [str(each) for each in dict.fromkeys(each for rows in groups for each in _shared(rows)) if each.text]
 
 
 def _cost_heads(label: str) -> tuple[str, ...]:

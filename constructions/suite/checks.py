@@ -58,7 +58,7 @@ class Sizes:
 
 def formulas(entry: Entry) -> Construction:
     """The registry's formulas of a construction (softmax changes none of them)."""
-    return theorem(entry.theorem).construction(entry.name.partition(", ")[0])
+    return theorem(entry.theorem).construction(entry.formulas or entry.name)
 
 
 def claimed_margin(entry: Entry) -> int:
@@ -241,7 +241,7 @@ def check_transfer(entry: Entry, sizes: Sizes) -> Row:
     new, donor = build(entry, replace(sizes, seed=sizes.seed + 1))
     verdict = check_every_query(t5.transplant(frozen, donor), new, task, claimed_margin(entry))
     row = _row(entry, sizes, "exhaustive queries", "all queries of a second system after the swap", frozen)
-    row = _with_verdict(replace(row, claim="T5", construction=f"{entry.theorem} {entry.name}"), verdict)
+    row = _with_verdict(replace(row, claim="T5", construction=entry.label), verdict)
     differing = t5.differing_tensors(frozen, donor)
     return _judged(row, "fails", f"{', '.join(differing)} depend on the facts") if differing else row
 
@@ -252,11 +252,11 @@ def check_superposition(entry: Entry, sizes: Sizes) -> Row:
     """
     require_work(entry, sizes, fitting_of(entry, sizes))
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
-    length = 1 if entry.theorem == "T3" else task.hops
+    length = task.hops if formulas(entry).superposed == "words" else 1
     found = t7.superposition(transformer, system, all_words(sizes.relations, length))
     coverage = f"all {sizes.entities} subject rows against words of {length} hops: R² = {found.r_squared:.3g}"
     row = _row(entry, sizes, "exhaustive queries", coverage, transformer)
-    row = replace(row, claim="T7", construction=f"{entry.theorem} {entry.name}", systems=1)
+    row = replace(row, claim="T7", construction=entry.label, systems=1)
     if not found.exact:
         return _judged(row, "fails", f"the rows are no superposition; R² = {found.r_squared:.6g}")
     if length > 1:

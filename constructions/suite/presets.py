@@ -19,12 +19,11 @@ from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entries
 from theory import InputError
 from theory.records.ledger import Check, Row
 from theory.records.work import NO_WORK, Work
+from theory.statements.registry import in_order
 
-CLAIMS = ("T1", "T1b", "T1d", "T2", "T2b", "T2e", "T3", "T3b", "T4", "T5", "T6", "T7")
-
-# T5 and T7 are claims about other theorems' constructions.
-UNIVERSAL = ("T1 plain", "T1b digits", "T1d lookup", "T1d concatenated", "T2 direct", "T3 parabola", "T3b fixed")
-SUPERPOSED = ("T1 plain", "T1b digits", "T2 direct", "T3 parabola")
+# The claims about other theorems' constructions, and the theorems that have constructions.
+TRANSFER, SUPERPOSITION = "T5", "T7"
+CLAIMS = tuple(in_order({TRANSFER, SUPERPOSITION, *(entry.theorem for entry in CATALOGUE)}))
 
 # Run in low precision too, at the medium sizes.
 ROUNDED = {"T1 plain": ("float32", "bfloat16"), "T3 parabola": ("float32",)}
@@ -65,9 +64,9 @@ def checks_of_preset(claims: Sequence[str], preset: str, seed: int = 0) -> list[
         raise InputError(f"unknown preset {preset!r}; it must be quick or full")
     planned: list[Check] = []
     for claim in claims:
-        if claim == "T5":
+        if claim == TRANSFER:
             planned += [plan.check() for plan in _transfers(Sizes(37, 3, Setting(hops=3, bits=2, stride=2), seed))]
-        elif claim == "T7":
+        elif claim == SUPERPOSITION:
             planned += [plan.check() for plan in _superpositions(Sizes(200, 3, Setting(hops=2, bits=2), seed))]
         elif claim in CLAIMS:
             for entry in entries(claim):
@@ -109,21 +108,21 @@ class Plan:
         return self._check(NO_WORK)
 
     def _check(self, work: Work, *more: object) -> Check:
-        name = self.entry.name if not self.claim else f"{self.entry.theorem} {self.entry.name}"
+        name = self.entry.name if not self.claim else self.entry.label
         run = partial(self.run, self.entry, self.sizes, *more)
         return Check(self.claim or self.entry.theorem, name, self.kind, run, work)
 
 
 def _plans_at(claim: str, sizes: Sizes) -> Iterator[Plan]:
-    if claim == "T5":
+    if claim == TRANSFER:
         yield from _transfers(sizes)
-    elif claim == "T7":
+    elif claim == SUPERPOSITION:
         yield from _superpositions(sizes)
     else:
         for entry in entries(claim):
-            if entry.exact or entry.name == "circle" or checks.can_be_enclosed(entry, sizes):
+            if entry.exact or not entry.certified or checks.can_be_enclosed(entry, sizes):
                 yield _queries(entry, sizes)
-            if entry.name != "circle":
+            if entry.certified:
                 yield _certificate(entry, sizes)
 
 
@@ -158,16 +157,16 @@ def _tolerant(plan: Plan) -> Check:
 
 
 def _size_of(table: Table, entry: Entry, seed: int) -> Sizes:
-    chosen = table.get(f"{entry.theorem} {entry.name}") or table.get(entry.theorem) or table[""]
+    chosen = table.get(entry.label) or table.get(entry.theorem) or table[""]
     return Sizes(*chosen, seed)
 
 
 def _checks_of_entry(entry: Entry, preset: str, seed: int) -> Iterator[Check]:
     medium = _size_of(MEDIUM, entry, seed)
     yield _queries(entry, medium).check()
-    if entry.name != "circle":
+    if entry.certified:
         yield _certificate(entry, _size_of(LARGE, entry, seed)).check()
-    for precision in ROUNDED.get(f"{entry.theorem} {entry.name}", ()):
+    for precision in ROUNDED.get(entry.label, ()):
         yield Plan(precision, checks.check_rounding, entry, medium, listing).check(precision)
     if not entry.exact:
         return
@@ -179,7 +178,7 @@ def _checks_of_entry(entry: Entry, preset: str, seed: int) -> Iterator[Check]:
     if preset == "full":
         yield _systems(entry, Sizes(5, 2, one_hop))
         yield _classes(entry, Sizes(6, 2, one_hop))
-        if entry.theorem in LARGEST or f"{entry.theorem} {entry.name}" in LARGEST:
+        if entry.theorem in LARGEST or entry.label in LARGEST:
             yield _certificate(entry, _size_of(LARGEST, entry, seed)).check()
 
 
@@ -196,16 +195,17 @@ def _classes(entry: Entry, sizes: Sizes) -> Check:
     return Check(entry.theorem, entry.name, "all classes", run, enumerating(number))
 
 
-def _chosen(names: tuple[str, ...]) -> list[Entry]:
-    return [entry for entry in CATALOGUE if f"{entry.theorem} {entry.name}" in names]
-
-
 def _transfers(sizes: Sizes) -> list[Plan]:
-    return [Plan("transfer", checks.check_transfer, entry, sizes, listing, "T5") for entry in _chosen(UNIVERSAL)]
+    return [
+        Plan("transfer", checks.check_transfer, entry, sizes, listing, TRANSFER)
+        for entry in CATALOGUE
+        if entry.exact and checks.formulas(entry).universal
+    ]
 
 
 def _superpositions(sizes: Sizes) -> list[Plan]:
     return [
-        Plan("superposition", checks.check_superposition, entry, sizes, checks.fitting_of(entry, sizes), "T7")
-        for entry in _chosen(SUPERPOSED)
+        Plan("superposition", checks.check_superposition, entry, sizes, checks.fitting_of(entry, sizes), SUPERPOSITION)
+        for entry in CATALOGUE
+        if entry.exact and checks.formulas(entry).superposed
     ]

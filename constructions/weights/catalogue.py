@@ -8,7 +8,7 @@ the stride of a chain.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from constructions.weights import t1, t1b, t1d, t2, t2b, t2e, t3, t3b, t4, t6
 from theory import FactSystem, InputError, Task, Transformer
@@ -36,67 +36,112 @@ class Setting:
 
 @dataclass(frozen=True)
 class Entry:
-    """A construction: `build(system, setting)`, and the task that the result is for.
+    """A construction: `build(system, setting)`, and `task(setting)`, the task that the result is for.
 
-    `uses` names the parts of the setting that matter. `exact` is False for the real-valued and softmax constructions,
-    which are checked by intervals.
+    `uses` names the parts of the setting that matter; `formulas` the construction of the registry that says what it
+    costs (its own name, unless given). `exact` is False for the real-valued and softmax constructions, which are
+    checked by intervals; `certified` is False where no certificate is known.
     """
 
     theorem: str
     name: str
     build: Callable[[FactSystem, Setting], Transformer]
+    task: Callable[[Setting], Task]
     uses: tuple[str, ...] = ()
     exact: bool = True
+    certified: bool = True
+    formulas: str = ""
 
-    def task(self, setting: Setting) -> Task:
-        """The task: one hop unless hops matter, a chain if strides do (T3's is 1)."""
-        if self.theorem == "T6":
-            return Task(disjoint_attributes=True)
-        hops = setting.hops if "hops" in self.uses else 1
-        if self.name == "split":
-            hops = odd(hops)
-        stride = {"T3": 1, "T3b": min(setting.stride, hops)}.get(self.theorem, hops)
-        return Task(hops, stride)
+    @property
+    def label(self) -> str:
+        """The theorem and the name, as in "T1 plain"."""
+        return f"{self.theorem} {self.name}"
+
+
+def one_hop(setting: Setting) -> Task:
+    """Single hop, whatever the setting."""
+    return Task()
+
+
+def disjoint(setting: Setting) -> Task:
+    """Single hop, with attributes of its own for each relation."""
+    return Task(disjoint_attributes=True)
+
+
+def one_pass(setting: Setting) -> Task:
+    """All hops at once."""
+    return Task(setting.hops, setting.hops)
+
+
+def odd_pass(setting: Setting) -> Task:
+    """All hops at once, one hop less if they are even: what T2e's split serves."""
+    return one_pass(replace(setting, hops=odd(setting.hops)))
+
+
+def hop_by_hop(setting: Setting) -> Task:
+    """A chain of thought with a token a hop."""
+    return Task(setting.hops, 1)
+
+
+def strided(setting: Setting) -> Task:
+    """A chain of thought with a token every `stride` hops."""
+    return Task(setting.hops, min(setting.stride, setting.hops))
 
 
 def odd(hops: int) -> int:
-    """The number of hops, or one less if it is even: what T2e's split serves."""
+    """The number of hops, or one less if it is even."""
     return hops - 1 + hops % 2
 
 
+HOPS, BITS = ("hops",), ("bits",)
 CATALOGUE: tuple[Entry, ...] = (
-    Entry("T1", "plain", lambda g, s: t1.construct(g)),
-    Entry("T1", "residual", lambda g, s: t1.construct(g, residual=True)),
-    Entry("T1b", "digits", lambda g, s: t1b.construct(g, s.bits), ("bits",)),
-    Entry("T1b", "circle", lambda g, s: t1b.construct_circle(g), exact=False),
-    Entry("T1d", "lookup", lambda g, s: t1d.construct(g, s.bits), ("bits",)),
-    Entry("T1d", "concatenated", lambda g, s: t1d.construct_concatenated(g, s.bits), ("bits",)),
-    Entry("T2", "direct", lambda g, s: t2.construct(g, s.hops, s.bits), ("hops", "bits")),
-    Entry("T2b", "memory", lambda g, s: t2b.construct(g, s.hops), ("hops",)),
-    Entry("T2e", "untied", lambda g, s: t2e.construct(g, s.hops), ("hops",)),
-    Entry("T2e", "tied", lambda g, s: t2e.construct(g, s.hops, tied=True), ("hops",)),
-    Entry("T2e", "split", lambda g, s: t2e.construct_split(g, odd(s.hops)), ("hops",)),
-    Entry("T3", "parabola", lambda g, s: t3.construct(g, s.hops, s.bits), ("hops", "bits")),
-    Entry("T3", "signs", lambda g, s: t3.construct_with_signs(g, s.hops, s.bits), ("hops", "bits")),
+    Entry("T1", "plain", lambda g, s: t1.construct(g), one_hop),
+    Entry("T1", "residual", lambda g, s: t1.construct(g, residual=True), one_hop),
+    Entry("T1b", "digits", lambda g, s: t1b.construct(g, s.bits), one_hop, BITS),
+    Entry("T1b", "circle", lambda g, s: t1b.construct_circle(g), one_hop, exact=False, certified=False),
+    Entry("T1d", "lookup", lambda g, s: t1d.construct(g, s.bits), one_hop, BITS),
+    Entry("T1d", "concatenated", lambda g, s: t1d.construct_concatenated(g, s.bits), one_hop, BITS),
+    Entry("T2", "direct", lambda g, s: t2.construct(g, s.hops, s.bits), one_pass, HOPS + BITS),
+    Entry("T2b", "memory", lambda g, s: t2b.construct(g, s.hops), one_pass, HOPS),
+    Entry("T2e", "untied", lambda g, s: t2e.construct(g, s.hops), one_pass, HOPS),
+    Entry("T2e", "tied", lambda g, s: t2e.construct(g, s.hops, tied=True), one_pass, HOPS),
+    Entry("T2e", "split", lambda g, s: t2e.construct_split(g, odd(s.hops)), odd_pass, HOPS),
+    Entry("T3", "parabola", lambda g, s: t3.construct(g, s.hops, s.bits), hop_by_hop, HOPS + BITS),
+    Entry("T3", "signs", lambda g, s: t3.construct_with_signs(g, s.hops, s.bits), hop_by_hop, HOPS + BITS),
     Entry(
-        "T3", "parabola, softmax", lambda g, s: t3.construct(g, s.hops, s.bits, softmax=True), ("hops", "bits"), False
+        "T3",
+        "parabola, softmax",
+        lambda g, s: t3.construct(g, s.hops, s.bits, softmax=True),
+        hop_by_hop,
+        HOPS + BITS,
+        exact=False,
+        formulas="parabola",
     ),
     Entry(
         "T3",
         "signs, softmax",
         lambda g, s: t3.construct_with_signs(g, s.hops, s.bits, softmax=True),
-        ("hops", "bits"),
-        False,
+        hop_by_hop,
+        HOPS + BITS,
+        exact=False,
+        formulas="signs",
     ),
     Entry(
         "T3b",
         "fixed",
         lambda g, s: t3b.construct(g, s.hops, min(s.stride, s.hops), s.bits),
-        ("hops", "bits", "stride"),
+        strided,
+        (*HOPS, *BITS, "stride"),
     ),
-    Entry("T3b", "learned", lambda g, s: t3b.construct_learned(g, s.hops, min(s.stride, s.hops)), ("hops", "stride")),
-    Entry("T4", "deep", lambda g, s: t4.construct(g, s.hops), ("hops",)),
-    Entry("T6", "linear", lambda g, s: t6.construct(g)),
+    Entry(
+        "T3b",
+        "learned",
+        lambda g, s: t3b.construct_learned(g, s.hops, min(s.stride, s.hops)),
+        strided,
+        (*HOPS, "stride"),
+    ),
+    Entry("T4", "deep", lambda g, s: t4.construct(g, s.hops), one_pass, HOPS),
+    Entry("T6", "linear", lambda g, s: t6.construct(g), disjoint),
 )
 
 

@@ -14,13 +14,13 @@ from bounds.tables.layout import Table, render
 from empirical.comparison.beside_theory import Comparison
 from empirical.comparison.compare import TRAINER, UNFINISHED, Report, rows, write
 from empirical.comparison.compare import compare as run_comparison
+from empirical.comparison.cost import CPU_CORE, GPU, estimate
 from empirical.comparison.middle import Outcome, described
 from empirical.comparison.presets import preset as find_preset
 from empirical.comparison.search import FOUND
 from empirical.execution.engine import deadline_after
 from empirical.execution.local_pool import LocalPool
 from empirical.execution.store import open_store
-from empirical.models.cost import CPU_CORE, GPU, estimate
 from empirical.models.runs import RunResult
 from theory.errors import InputError
 from theory.records.work import Work, announce

@@ -9,8 +9,10 @@ References: Hoerl, Kennard, Technometrics 12 (1970); Allen, Technometrics 16 (19
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from empirical.mechanism.subject import Floats
+Floats = NDArray[np.float64]
+
 
 PENALTIES = 10.0 ** np.arange(-9, 4)  # in units of the mean square of the design's singular values
 ROUNDING = 1e-6  # singular values below this fraction of the largest are taken for zero

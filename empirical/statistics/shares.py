@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from empirical.mechanism.subject import Floats
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -357,12 +357,12 @@ def test_t2d_is_the_exact_count_and_says_so(entities: int, relations: int, hops:
     count = answer_vectors(entities, relations, hops)
     assert count.kind == "exact"
     assert bound.information == log2(count.value)
-    assert "exactly" in bound.assumptions[-1]
+    assert "exactly" in bound.argument
 
 
 @pytest.mark.parametrize(("entities", "relations", "hops"), [(4096, 16, 4), (10**12, 1000, 2), (20, 3, 4), (6, 2, 9)])
 def test_t2d_from_below_says_so(entities: int, relations: int, hops: int) -> None:
-    assert universal_hops(entities, relations, hops).assumptions[-1].startswith("T_k from below")
+    assert universal_hops(entities, relations, hops).argument.startswith("T_k from below")
 
 
 @pytest.mark.parametrize("relations", [2, 3])

@@ -42,7 +42,7 @@ class Model:
 def _models() -> list[Model]:
     models = []
     for entry in CATALOGUE:
-        claim = theorem(entry.theorem).construction(entry.name.removesuffix(", softmax"))
+        claim = theorem(entry.theorem).construction(entry.formulas or entry.name)
         for stride in STRIDES if "stride" in entry.uses else (1,):
             models.append(Model(entry, stride, claim.margin if entry.exact else 0, claim.universal))
     return models

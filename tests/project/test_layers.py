@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx
 import pytest
 
 from tests.helpers.places import ROOT
@@ -92,6 +93,72 @@ def test_planted_violations_are_caught(tmp_path: Path) -> None:
         "paper_figs/capacity.py:2: imports georecall",
         "georecall/planted.py:2: imports tests",
     ]
+
+
+def room_of(module: str, modules: set[str]) -> str:
+    """The folder of a module, or of the package that it is."""
+    return module.rpartition(".")[0] if module in modules else module
+
+
+def arrows(root: Path) -> dict[tuple[str, str], str]:
+    """(room, room that it imports from) with one file and line that does, below `root`; rooms are folders of modules.
+
+    A package's own `__init__` counts as none of its rooms: it only hands on what they hold.
+    """
+    paths = {
+        path.relative_to(root).with_suffix("").as_posix().replace("/", "."): path
+        for layer in MAY_IMPORT
+        for path in source_files(root, layer)
+        if path.name != "__init__.py"
+    }
+    found = {}
+    for module, path in paths.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            targets = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                targets = [f"{node.module}.{alias.name}" for alias in node.names]
+                targets = [each if each in paths else node.module for each in targets]
+            for target in targets:
+                here, there = room_of(module, set(paths)), room_of(target, set(paths))
+                if target in paths and here != there:
+                    found[here, there] = f"{path.relative_to(root).as_posix()}:{node.lineno}"
+    return found
+
+
+def circles(root: Path) -> list[list[str]]:
+    """The rooms that import from one another, directly or by way of others."""
+    graph = networkx.DiGraph(list(arrows(root)))
+    return [sorted(part) for part in networkx.strongly_connected_components(graph) if len(part) > 1]
+
+
+def test_arrows_between_rooms_point_one_way() -> None:
+    assert circles(ROOT) == []
+
+
+def test_a_planted_circle_of_rooms_is_caught(tmp_path: Path) -> None:
+    planted = {
+        "bounds/counting/a.py": "from bounds.lower import b\n",
+        "bounds/lower/b.py": "def late():\n    from bounds.tables.c import total\n",
+        "bounds/tables/c.py": "import bounds.counting.a\n",
+        "bounds/suite/d.py": "from bounds.lower import b\n",
+    }
+    for name, source in planted.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+    assert circles(tmp_path) == [["bounds.counting", "bounds.lower", "bounds.tables"]]
+
+
+MOST_FILES = 14
+
+
+def test_rooms_are_small_and_say_what_is_in_them() -> None:
+    for layer in MAY_IMPORT:
+        for folder in {path.parent for path in source_files(ROOT, layer)}:
+            modules = [path for path in folder.glob("*.py") if not path.name.startswith("__")]
+            about = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+            assert len(modules) <= MOST_FILES, folder
+            assert len(about) > 80, f"{folder}/__init__.py should say what is in the room, and which rooms it uses"
 
 
 def test_theory_loads_no_slow_library() -> None:

@@ -9,6 +9,7 @@ import re
 import sympy
 
 from theory.lemmas.collection import LEMMAS
+from theory.statements.inequalities import Inequality
 from theory.statements.registry import Construction, Theorem, theorems
 
 HEADER = """# The theorems
@@ -59,8 +60,13 @@ def without_marks(text: str) -> str:
 
 def _section(theorem: Theorem) -> str:
     lines = [f"\n## {theorem.identifier}. {theorem.title}\n"]
-    lines.append(f"*Assumptions:* {without_marks('; '.join(theorem.assumptions))}.\n")
+    lines.append(f"*Assumptions:* {without_marks('; '.join(map(str, theorem.assumptions)))}.\n")
     lines.append(f"**Statement.** {without_marks(theorem.statement)}\n")
+    if theorem.inequalities:
+        lines.append("| models | inequality | stands on |")
+        lines.append("|---|---|---|")
+        lines += [_inequality_line(each) for each in theorem.inequalities]
+        lines.append("")
     if theorem.constructions:
         lines.append("| construction | d | width | margin | read-out |")
         lines.append("|---|---|---|---|---|")
@@ -73,6 +79,11 @@ def _section(theorem: Theorem) -> str:
         lines += [f"- `{lemma.identifier}` ({lemma.prover}): {without_marks(lemma.statement)}" for lemma in lemmas]
         lines.append("")
     return "\n".join(lines)
+
+
+def _inequality_line(inequality: Inequality) -> str:
+    assumed = ", ".join(each.name for each in inequality.assumptions)
+    return f"| {inequality.name} | {without_marks(inequality.formula)} | {assumed} |"
 
 
 def _line(construction: Construction) -> str:

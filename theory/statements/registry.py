@@ -26,6 +26,8 @@ import sympy
 from theory.definitions.fact_system import check_count
 from theory.definitions.task import Task
 from theory.errors import InputError
+from theory.statements.assumptions import Assumption
+from theory.statements.inequalities import INEQUALITIES, Inequality
 
 N, R, k, b, j = sympy.symbols("N R k b j", integer=True, positive=True)
 p, q, i, t, a, s, rho, h = sympy.symbols("p q i t a s rho h", integer=True, positive=True)
@@ -40,7 +42,8 @@ class Construction:
 
     `margin` is the margin that it claims: every query's is at least that (0: positive). `width` and `parameters` are
     exact unless `width_is_bound`. `universal`: nothing but the subject table depends on the facts. `readout` is fixed,
-    learned or tied.
+    learned or tied. `superposed`: subject rows are linear in the codes of the answers to single relations, or to words
+    (T7).
     """
 
     name: str
@@ -51,6 +54,7 @@ class Construction:
     universal: bool
     readout: Literal["fixed", "learned", "tied"] = "fixed"
     width_is_bound: bool = False
+    superposed: Literal["", "relations", "words"] = ""
 
     def formula(self, quantity: Quantity) -> sympy.Expr:
         """The expression of a quantity; InputError when there is none."""
@@ -62,14 +66,19 @@ class Construction:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A statement with its assumptions and proof; `constructions` is empty for lower bounds."""
+    """A statement with its assumptions and proof: those of all its parts. `constructions` is empty for lower bounds."""
 
     identifier: str
     title: str
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
     statement: str
     proof: str
     constructions: tuple[Construction, ...] = field(default=())
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        """The lower bounds of the theorem, each with the assumptions that it stands on; empty where it has none."""
+        return INEQUALITIES.get(self.identifier, ())
 
     def construction(self, name: str | None = None) -> Construction:
         """The construction of that name, or the first. InputError when there is none."""
@@ -99,13 +108,18 @@ def single_block_parameters(
 
 @cache
 def theorems() -> dict[str, Theorem]:
-    """All theorems by identifier, in the order of the numbers."""
-    from theory.statements.lower_bounds import LOWER_BOUNDS
-    from theory.statements.upper_bounds import UPPER_BOUNDS
+    """All theorems by identifier, in the order of the numbers: every `Theorem` of the modules that state them."""
+    from theory.statements import lower_bounds, upper_bounds
 
-    order = "T1 T1b T1c T1d T1e T2 T2b T2c T2d T2e T3 T3b T3c T4 T5 T6 T7 T8 T9"
-    known = {each.identifier: each for each in UPPER_BOUNDS + LOWER_BOUNDS}
-    return {identifier: known[identifier] for identifier in order.split()}
+    stated = [*vars(upper_bounds).values(), *vars(lower_bounds).values()]
+    known = {each.identifier: each for each in stated if isinstance(each, Theorem)}
+    return {identifier: known[identifier] for identifier in sorted(known, key=numbered)}
+
+
+def numbered(identifier: str) -> tuple[int, str]:
+    """The key that sorts identifiers by their numbers, and then by their letters: T1, T1b, T2, .., T10."""
+    digits = "".join(letter for letter in identifier if letter.isdigit())
+    return int(digits or 0), identifier
 
 
 def theorem(identifier: str) -> Theorem:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy
 
+from theory.statements.assumptions import (
+    BIJECTIONS,
+    BITS,
+    BITS_OR_REALS,
+    DEEP,
+    DISJOINT,
+    EMBEDDINGS_FIXED,
+    EVERY_JTH,
+    FIXED,
+    HARDMAX,
+    HARDMAX_OR_SOFTMAX,
+    LEARNED_OR_TIED,
+    OWN_TOKENS,
+    UNIFORM_ATTENTION,
+    UNIVERSAL,
+)
 from theory.statements.registry import Construction, N, R, Theorem, single_block_parameters
 
 from theory.statements.registry import a, b, c, e, g, h, i, j, k, l, m, p, q, rho, s, t, u  # isort: skip
-
-FACTS = "g_0 .. g_{R-1} are any permutations of the N >= 2 entities, R >= 1"
-FIXED = "fixed read-out: the unembedding does not depend on the facts"
-UNIVERSAL = "universal: nothing but the entity rows of W_E depends on the facts"
 
 half_j, half_rho = sympy.ceiling(j / 2), sympy.ceiling(rho / 2)
 lookup_width = 2 * N ** (R - 1) - 1 + 2 * (N**R - N) / (N - 1)
@@ -41,7 +54,7 @@ def _deep_parameters() -> sympy.Expr:
 T1 = Theorem(
     "T1",
     "Single hop with signs",
-    (FACTS, UNIVERSAL, "uniform attention over (x, r)"),
+    (BIJECTIONS, UNIVERSAL, UNIFORM_ATTENTION),
     "A single-layer transformer with d = R·p, MLP width R·p and subject entries -1 and +1 answers all N·R queries "
     "with margin at least 2, with or without a residual stream.",
     "Entity codes c(a) in {-1,+1}^p are distinct. Subject x is the R blocks c(g_0(x)) .. c(g_{R-1}(x)); relation r is "
@@ -51,13 +64,16 @@ T1 = Theorem(
     "+ 2 > 0 on block r, c - 2 < 0 elsewhere; the MLP writes 4c, over a stream of at most 3 in absolute value: every "
     "coordinate keeps the sign of c and is at least 1, so two codes that differ in a coordinate differ by at least 2 "
     "in their logits.",
-    (_uniform("plain", R * p, R * p, 2), _uniform("residual", R * p, R * p, 2)),
+    (
+        _uniform("plain", R * p, R * p, 2, superposed="relations"),
+        _uniform("residual", R * p, R * p, 2, superposed="relations"),
+    ),
 )
 
 T1B = Theorem(
     "T1b",
     "Single hop at any precision",
-    (FACTS, UNIVERSAL, "uniform attention over (x, r)", "subject entries of b bits (digits), or reals (circle)"),
+    (BIJECTIONS, UNIVERSAL, UNIFORM_ATTENTION, BITS_OR_REALS),
     "With b-bit subject entries d = width = R·⌈p/b⌉ and margin at least 1: at b >= p this is d = R, so log N is the "
     "price of precision, not of geometry. Two real coordinates a relation, on a circle, do as well, with margin 1 - "
     "cos(2π/N).",
@@ -66,13 +82,13 @@ T1B = Theorem(
     "- |h - c(a)|² are largest at h = c(a), by the least squared distance of two distinct integer vectors, 1. On the "
     "circle the codes are (cos 2πa/N, sin 2πa/N), e_r is +1 on block r and -1 elsewhere, b_out = -1, and the logits "
     "are cos(2π(a - a')/N), of which the largest for a' ≠ a is cos(2π/N).",
-    (_uniform("digits", R * q, R * q, 1), _uniform("circle", 2 * R, 2 * R, 0)),
+    (_uniform("digits", R * q, R * q, 1, superposed="relations"), _uniform("circle", 2 * R, 2 * R, 0)),
 )
 
 T1D = Theorem(
     "T1d",
     "The exact minimum of the dimension",
-    (FACTS, UNIVERSAL, "subject entries of b bits"),
+    (BIJECTIONS, UNIVERSAL, UNIFORM_ATTENTION, BITS),
     "Universal models reach d = ⌈R·log2 N / b⌉ for all N, R, b, at width 2N^{R-1} - 1 + 2(N + .. + N^{R-1}) (lookup); "
     "and d = ⌈R·p/b⌉ at width at most 2^b·(⌈R·p/b⌉ + R - 1) (concatenated). By T1c no universal model has a smaller d "
     "than the first.",
@@ -86,14 +102,14 @@ T1D = Theorem(
     "most d + R - 1, for each of the R - 1 borders falls into one digit.",
     (
         _uniform("lookup", i, lookup_width, 1),
-        _uniform("concatenated", t, 2**b * (t + R - 1), 1, width_is_bound=True),
+        _uniform("concatenated", t, 2**b * (t + R - 1), 1, width_is_bound=True, superposed="relations"),
     ),
 )
 
 T2 = Theorem(
     "T2",
     "k hops in one pass",
-    (FACTS, UNIVERSAL, FIXED, "hardmax attention", "subject entries of b bits"),
+    (BIJECTIONS, UNIVERSAL, HARDMAX, BITS),
     "A single-layer transformer with d = width = R^k·⌈p/b⌉ answers all N·R^k queries in one pass with margin at least "
     "1.",
     "One block of digits c(g_w(x)) for each word w. Head i reads relation r_i at position i and writes -2^b·(r_i - "
@@ -109,6 +125,7 @@ T2 = Theorem(
             single_block_parameters(R**k * q, R**k * q, positions=k + 1, heads=1 + k * m, query=2, value=R**k * q),
             1,
             universal=True,
+            superposed="words",
         ),
     ),
 )
@@ -116,7 +133,7 @@ T2 = Theorem(
 T2B = Theorem(
     "T2b",
     "The rival: an associative memory",
-    (FACTS, FIXED, "hardmax attention", "embeddings of entities and relations do not depend on the facts"),
+    (BIJECTIONS, FIXED, HARDMAX, EMBEDDINGS_FIXED),
     "A key-value memory with one hidden unit a query, width N·R^k, answers all queries with d = p + k·⌈log2 R⌉ and "
     "margin 2.",
     "The heads place the sign codes of x, r_1, .., r_k side by side, h in {-1,+1}^D. The unit with key w in {-1,+1}^D "
@@ -139,14 +156,14 @@ T2B = Theorem(
 T2E = Theorem(
     "T2e",
     "Meet in the middle: a learned read-out halves the exponent",
-    (FACTS, "learned (or tied) read-out: the rows of W_U may depend on the facts too", "hardmax attention"),
-    "With entries -1 and +1 in the subject table and in the read-out, d = R^⌈k/2⌉·p (at least the 4 coordinates or "
+    (BIJECTIONS, LEARNED_OR_TIED, HARDMAX),
+    "With entries -1, 0 and +1 in the subject table and in the read-out, d = R^⌈k/2⌉·p (at least the 4 coordinates or "
     "fewer that relation tokens need) and width 2R^k·p answer all queries in one pass with margin 2. Tied: d = "
     "(R^⌈k/2⌉ + R^⌊k/2⌋)·p. Split, for odd k: d = R^⌊k/2⌋·(⌈R/2⌉ + [R > 1])·p, the lower bound's leading term up to a "
-    "factor 1 + O(1/R). Lower bounds, any model, d·b bits a row of the read-out, B bits elsewhere: for k = 2f+1 and "
-    "M(1 + 2(R + .. + R^f)) <= N, B + 2M·d·b >= R^{f+1}·log M!; for k = 2f+2, M = R·m and 2m(R + .. + R^{f+1}) <= N, "
-    "B + (m+M)·d·b >= R^{f+1}·log M!; tied, M·d·b in place of 2M·d·b and of (m+M)·d·b. So B = Ω(N·R·log(N/R^{k/2})) "
-    "or d·b = Ω(R^⌈k/2⌉·log(N/R^{k/2})).",
+    "factor 1 + O(1/R). Lower bounds, any model that answers in one pass, d·b bits a row of the read-out, B bits "
+    "elsewhere: for k = 2f+1 and M(1 + 2(R + .. + R^f)) <= N, B + 2M·d·b >= R^{f+1}·log M!; for k = 2f+2, M = R·m and "
+    "2m(R + .. + R^{f+1}) <= N, B + (m+M)·d·b >= R^{f+1}·log M!; tied, M·d·b in place of 2M·d·b and of (m+M)·d·b. So "
+    "B = Ω(N·R·log(N/R^{k/2})) or d·b = Ω(R^⌈k/2⌉·log(N/R^{k/2})).",
     "Upper: a word is u then v with |u| = ⌈k/2⌉. e_x has blocks c(g_u(x)), the row of a has blocks c(g_v⁻¹(a)). The "
     "MLP copies block u to the place of v: the sign arrives at s = c + 3J - 3V·mismatch (J the number of v among V = "
     "R^⌊k/2⌋), and the window -ReLU(s-3j+2) + 2ReLU(s-3j+1) - 2ReLU(s-3j-1) + ReLU(s-3j-2) is c if j = J and the "
@@ -202,7 +219,7 @@ T2E = Theorem(
 T3 = Theorem(
     "T3",
     "Chain of thought",
-    (FACTS, UNIVERSAL, FIXED, "the model's own tokens are appended to the prompt", "subject entries of b bits"),
+    (BIJECTIONS, UNIVERSAL, HARDMAX_OR_SOFTMAX, OWN_TOKENS, BITS),
     "For every k a single-layer transformer with d = R·⌈p/b⌉ + 2 and width R·⌈p/b⌉ recalls all N·R^k chains with "
     "margin at least 1 (hardmax); softmax at β = ln(9(2^{b+1} - 1)) keeps a positive margin whatever N, R, k. With "
     "one-bit position codes d = R·⌈p/b⌉ + 2⌈log2 2k⌉, and β = ½·ln(8(2k-1)·spread).",
@@ -220,6 +237,7 @@ T3 = Theorem(
             single_block_parameters(R * q + 2, R * q, positions=2 * k, heads=2, query=2, value=R * q),
             1,
             universal=True,
+            superposed="relations",
         ),
         Construction(
             "signs",
@@ -228,6 +246,7 @@ T3 = Theorem(
             single_block_parameters(R * q + 2 * a, R * q, positions=2 * k, heads=2, query=a + 1, value=R * q),
             1,
             universal=True,
+            superposed="relations",
         ),
     ),
 )
@@ -235,7 +254,7 @@ T3 = Theorem(
 T3B = Theorem(
     "T3b",
     "Steps against dimension",
-    (FACTS, "the model emits every j-th entity, s = ⌈k/j⌉ of them; the first step takes ρ = k - (s-1)j hops"),
+    (BIJECTIONS, HARDMAX, OWN_TOKENS, EVERY_JTH),
     "Fixed read-out: width (R^j + [ρ ≠ j]·R^ρ)·⌈p/b⌉ and d = width + 4, margin at least 1. Learned read-out: d = "
     "(R^⌈j/2⌉ + [ρ ≠ j]·R^⌈ρ/2⌉)·p + 4, width 2(R^j + [ρ ≠ j]·R^ρ)·p, margin 2: two hops a token for the dimension of "
     "one.",
@@ -274,34 +293,30 @@ T3B = Theorem(
 T4 = Theorem(
     "T4",
     "Depth instead of dimension",
-    (FACTS, FIXED, "a residual stream, hardmax attention, 2k - 1 blocks"),
-    "d = R·p + at most 4, widths 2R·p and N, margin 2, for every k. B = Θ(N·R·log N) bits lie outside the subject "
-    "table.",
+    (BIJECTIONS, FIXED, HARDMAX, DEEP),
+    "d = R·p + at most 4, widths 2R·p and N, margin 2, for every k. For k >= 2, B = Θ(N·R·log N) bits lie outside "
+    "the subject table: one look-up of N·R·p bits, in k - 1 copies for k >= 3; at k = 1, B = 0.",
     "Block A_i adds relation r_i's mismatches to the blocks; two units an entry v, ReLU(v + 1) and ReLU(-v - 1), "
     "erase the state (their difference less 1 is v) and write the code S of the open block (the first is c + 1 there, "
     "0 elsewhere). Block B_i has a unit ReLU(<c(a), S> - p + 1) = [S = c(a)] for each entity: it erases S and writes "
     "the row of a. A_k leaves c(answer).",
     (
         Construction(
-            "deep", deep, sympy.Max(2 * R * p, N * sympy.Min(1, k - 1)), _deep_parameters(), 2, universal=False
+            "deep",
+            deep,
+            sympy.Max(2 * R * p, N * sympy.Min(1, k - 1)),
+            _deep_parameters(),
+            2,
+            universal=False,
+            superposed="relations",
         ),
     ),
-)
-
-T5 = Theorem(
-    "T5",
-    "Transfer",
-    (FACTS,),
-    "T1, T1b, T1d, T2, T3 and T3b (fixed read-out) are universal: swap the subject table for another system's, with "
-    "everything else frozen, and every query of the other system is answered.",
-    "Only the entity rows of W_E depend on the facts, so the model after the swap is the one built for the other "
-    "system.",
 )
 
 T6 = Theorem(
     "T6",
     "Disjoint attributes need no selector",
-    (FACTS, "relation r answers with attributes of its own: R·N answers in all", UNIVERSAL),
+    (BIJECTIONS, DISJOINT, UNIVERSAL, UNIFORM_ATTENTION),
     "No MLP: d = R·p + [R > 1] and a linear read-out answer all N·R queries with margin 2.",
     "The last coordinate holds 2r; the read-out of attribute a of relation r' is c(a) on block r', 4r' there, bias "
     "-4r'². Its logit is <c(a), c(g_r'(x))> + 4r² - 4(r - r')²: at most 4r² + p - 4 for r' ≠ r, at most 4r² + p - 2 "
@@ -316,17 +331,40 @@ T6 = Theorem(
             ),
             2,
             universal=True,
+            superposed="relations",
         ),
     ),
+)
+
+
+def _those(has: Callable[[Construction], bool]) -> str:
+    """The theorems with constructions that have a property, each with their names where it is not all of them."""
+    found = []
+    for theorem in (T1, T1B, T1D, T2, T2B, T2E, T3, T3B, T4, T6):
+        names = [each.name for each in theorem.constructions if has(each)]
+        every = len(names) == len(theorem.constructions)
+        if names:
+            found.append(theorem.identifier if every else f"{theorem.identifier} ({', '.join(names)})")
+    return ", ".join(found)
+
+
+T5 = Theorem(
+    "T5",
+    "Transfer",
+    (BIJECTIONS,),
+    f"{_those(lambda each: each.universal)} are universal: swap the subject table for another system's, with "
+    "everything else frozen, and every query of the other system is answered.",
+    "Only the entity rows of W_E depend on the facts, so the model after the swap is the one built for the other "
+    "system.",
 )
 
 T7 = Theorem(
     "T7",
     "Subject rows are superpositions",
-    (FACTS,),
-    "T1, T1b, T3: e_x = Σ_r A_r·c(g_r(x)) + constant; T2: e_x = Σ_w A_w·c(g_w(x)) + constant. So the linear read-out "
-    "has R² = 1.",
-    "Each block of the row is the code of one answer, and digits in base 2^b are linear in the signs of their bits.",
+    (BIJECTIONS,),
+    f"{_those(lambda each: each.superposed == 'relations')}: e_x = Σ_r A_r·c(g_r(x)) + constant; "
+    f"{_those(lambda each: each.superposed == 'words')}: e_x = Σ_w A_w·c(g_w(x)) + constant, c the sign code. So the "
+    "linear read-out has R² = 1.",
+    "Each block of the row is the code of one answer, and digits in base 2^b are linear in the signs of their bits. "
+    "(The points of T1b's circle are not: at N = 4, R = 1 their R² is 1/2.)",
 )
-
-UPPER_BOUNDS = (T1, T1B, T1D, T2, T2B, T2E, T3, T3B, T4, T5, T6, T7)

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from empirical.comparison.cost import CPU_CORE, GPU, estimate, estimated_seconds
 from empirical.comparison.curves import Curve, curve
 from empirical.comparison.presets import PRESETS, preset
 from empirical.comparison.search import FOUND, Plan, among, bracket
-from empirical.models.cost import CPU_CORE, GPU, estimate, estimated_seconds
 from empirical.models.runs import RunConfig, RunResult
 from empirical.statistics.threshold import Trials, tally, threshold
 from tests.helpers.simulated import failed, logistic, result, step, sweep
