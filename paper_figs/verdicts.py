@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from empirical.statistics.verdict import STATUS
 from paper_figs.catalogue import MECHANISM, PROBING, STANDARD, Source
 from paper_figs.saved import as_results, part, read
 from theory.errors import InputError
 from theory.records.ledger import Row, Status
-
-STATUS: dict[str, Status] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
 
 
 def saved_rows(results: Path) -> list[Row]:

@@ -25,17 +25,17 @@ from empirical.comparison.middle import middle as train_from_middle
 from empirical.comparison.middle import rows as middle_rows
 from empirical.comparison.presets import Preset
 from empirical.comparison.search import Trace
-from empirical.comparison.verdicts import Verdict, of_preset
+from empirical.comparison.verdicts import of_preset
 from empirical.execution.engine import Pool, deadline_after, run_on
 from empirical.execution.provenance import provenance
 from empirical.execution.store import Store
 from empirical.models.runs import MEMORISED_AT, RunConfig, RunResult
-from theory.records.ledger import Row, Status
+from empirical.statistics.verdict import Verdict, measured_row
+from theory.records.ledger import Row
 from theory.records.writing import write_atomically
 
 TRAINER = "empirical.comparison.compare:train_and_check"
 UNFINISHED = "not finished"
-DETAIL = {"supported": "", "not supported": "the numbers speak against it", "undecided": "the intervals do not decide"}
 
 Progress = Callable[[int, RunResult], None]
 
@@ -72,7 +72,7 @@ class Report:
             "provenance": provenance(self.device),
             "stopped": dict(self.stopped),
             "thresholds": [each.as_json() for each in self.thresholds],
-            "verdicts": [each.as_json() for each in self.verdicts],
+            "verdicts": [each.as_dict() for each in self.verdicts],
             "capacity_law": [{"group": group, **row.as_json()} for group, row in self.residuals],
             "middle": [each.as_json() for each in self.middle],
         }
@@ -165,16 +165,12 @@ def judge(preset: Preset, traces: Sequence[Trace]) -> Report:
 
 def rows(report: Report) -> list[Row]:
     """The verdicts, and whether T2e is stable under training, as rows of the ledger, at the rung `measured`."""
-    status: dict[str, Status] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
     found = []
     for verdict in report.verdicts:
-        numbers = ", ".join(f"{name} = {value:.3g}" for name, value in verdict.numbers)
+        numbers = verdict.figures()
         told = f"{numbers}; {verdict.curves} curves" if numbers else f"{verdict.curves} curves"
-        coverage, reason = (
-            f"preset {report.preset}: {verdict.status} ({told})",
-            verdict.reason or DETAIL[verdict.status],
-        )
-        found.append(Row(verdict.claim, verdict.statement, "measured", status[verdict.status], coverage, detail=reason))
+        coverage = f"preset {report.preset}: {verdict.status} ({told})"
+        found.append(measured_row(verdict.claim, verdict.statement, verdict.status, coverage, verdict.reason))
     return found + middle_rows(report.middle)
 
 

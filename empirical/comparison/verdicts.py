@@ -11,10 +11,7 @@ proves nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from fractions import Fraction
-from inspect import cleandoc
-from typing import Any, Literal
 
 import numpy as np
 
@@ -41,9 +38,8 @@ from empirical.comparison.laws import (
     usable,
 )
 from empirical.comparison.presets import Preset
+from empirical.statistics.verdict import Outcome, Verdict, rule_of
 from theory.errors import InputError
-
-Status = Literal["supported", "not supported", "undecided"]
 
 EXPONENT_TOLERANCE = 0.4  # E1: both exponents must be 1 up to this
 CLEARLY_WRONG = 0.2  # E1: and an interval that stays away from 1 by more than this refutes
@@ -64,24 +60,6 @@ FROZEN_AGAINST = (
 EXPECTED_GROWTH = (("hops learned", 1.0), ("hops tied", 1.0), ("hops frozen", 1.0), ("chain", 0.0))
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What was found on one claim. `numbers` decided it; `curves` thresholds took part, `left_out` did not."""
-
-    claim: str
-    statement: str
-    status: Status
-    rule: str
-    numbers: tuple[tuple[str, float], ...]
-    curves: int
-    left_out: int
-    reason: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """The verdict as JSON values."""
-        return asdict(self) | {"numbers": dict(self.numbers)}
-
-
 Numbers = list[tuple[str, float]]
 
 
@@ -94,7 +72,7 @@ def capacity(measured: Sequence[Measured]) -> Verdict:
     than 10.
     """
 
-    def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+    def judge(curves: Sequence[Measured]) -> tuple[Outcome, Numbers]:
         """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         powers = fit(CAPACITY_POWER, curves)
         exponents = [powers.estimate("a"), powers.estimate("b")]
@@ -122,11 +100,11 @@ def frozen(
     every scalar that may learn, the MLP's too, stores the bits that E8's `law` says.
     """
 
-    def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+    def judge(curves: Sequence[Measured]) -> tuple[Outcome, Numbers]:
         """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         pairs = _pairs(curves, learned)
         exponent = fit_ratio(POWER, pairs).estimate("b")
-        status: Status = "undecided"
+        status: Outcome = "undecided"
         if exponent.low > POLYNOMIAL:
             status = "supported"
         elif exponent.high < POLYNOMIAL:
@@ -150,7 +128,7 @@ def growth(measured: Sequence[Measured], expected: float, condition: str) -> Ver
     not supported if it lies wholly outside. The AICc of R^k, R^⌈k/2⌉ and R are reported beside it.
     """
 
-    def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+    def judge(curves: Sequence[Measured]) -> tuple[Outcome, Numbers]:
         """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         exponent = fit(GROWTH, curves).estimate("e")
         laws = (("R^k", ALL_WORDS), ("R^⌈k/2⌉", HALF_WORDS), ("R", ONE_HOP))
@@ -176,7 +154,7 @@ def capacity_law(
     if {each.curve for each in fitted} & {each.curve for each in held_out}:
         raise InputError("a curve that β was fitted to cannot be held out as well")
 
-    def judge(_: Sequence[Measured]) -> tuple[Status, Numbers]:
+    def judge(_: Sequence[Measured]) -> tuple[Outcome, Numbers]:
         """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         law = fit_capacity(fitted, counting)
         table.extend(residuals(law, fitted, held_out))
@@ -202,7 +180,7 @@ def budget(longer: Sequence[Measured], protocol: Sequence[Measured]) -> Verdict:
     ratio of their d* lies within 1 ± 0.15, not supported if it lies wholly outside.
     """
 
-    def judge(curves: Sequence[Measured]) -> tuple[Status, Numbers]:
+    def judge(curves: Sequence[Measured]) -> tuple[Outcome, Numbers]:
         """The rule above on the thresholds that are usable: the status, and the numbers that decided it."""
         pairs = _pairs(curves, protocol)
         if len(pairs) < 2:
@@ -261,12 +239,12 @@ def _verdict(
     claim: str,
     statement: str,
     rule: Callable[..., object],
-    judge: Callable[[Sequence[Measured]], tuple[Status, Numbers]],
+    judge: Callable[[Sequence[Measured]], tuple[Outcome, Numbers]],
     measured: Sequence[Measured],
 ) -> Verdict:
     """The judgement of the usable curves; undecided, with the reason, where the fit is not possible."""
     curves = usable(measured)
-    text = cleandoc(rule.__doc__ or "")
+    text = rule_of(rule)
     left_out = len(measured) - len(curves)
     try:
         status, numbers = judge(curves)
@@ -288,7 +266,7 @@ def _outside(estimate: Estimate, value: float, tolerance: float) -> bool:
     return estimate.high < value - tolerance or estimate.low > value + tolerance
 
 
-def _equality(estimate: Estimate, value: float, tolerance: float) -> Status:
+def _equality(estimate: Estimate, value: float, tolerance: float) -> Outcome:
     if _inside(estimate, value, tolerance):
         return "supported"
     return "not supported" if _outside(estimate, value, tolerance) else "undecided"

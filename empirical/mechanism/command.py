@@ -31,7 +31,7 @@ from empirical.execution.store import open_store
 from empirical.mechanism.presets import preset as find_preset
 from empirical.mechanism.study import Analysis, study_given
 from empirical.mechanism.transfer import CLOSED, WAYS
-from empirical.mechanism.verdicts import Verdict, verdicts
+from empirical.mechanism.verdicts import ConditionVerdict, verdicts
 from empirical.mechanism.verdicts import rows as verdict_rows
 from theory.errors import InputError
 from theory.records.ledger import Row
@@ -47,7 +47,7 @@ class MechanismReport:
 
     preset: str | None
     models: tuple[Analysis, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ConditionVerdict, ...]
     failed: tuple[str, ...]
 
     def as_json(self) -> str:
@@ -57,7 +57,7 @@ class MechanismReport:
             "provenance": provenance("cpu"),
             "threshold": THRESHOLD,
             "models": list(self.models),
-            "verdicts": [each.as_json() for each in self.verdicts],
+            "verdicts": [each.as_dict() for each in self.verdicts],
             "failed": list(self.failed),
         }
         return as_lines(values)

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.comparison.verdicts import Status
 from empirical.mechanism.subject import Floats, Studied, emitted, forward
 from empirical.statistics.shares import Share, share
+from empirical.statistics.verdict import Outcome
 from theory import InputError
 from theory.definitions.fact_system import Words, check_count
 
@@ -149,7 +149,7 @@ class HiddenUnitResult:
     control: Ablation
 
     @property
-    def verdict(self) -> Status:
+    def verdict(self) -> Outcome:
         """Is the MLP a selector?
 
         Supported if the 95 % intervals say that the model answers at least 0.9 of the facts, at most 0.1 of a word's

@@ -34,10 +34,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.comparison.verdicts import Status
 from empirical.mechanism.subject import Floats, Studied, emitted
 from empirical.statistics.regression import ROUNDING, component_maps, decoders
 from empirical.statistics.shares import Share, clopper_pearson, share
+from empirical.statistics.verdict import Outcome
 from theory import InputError
 from theory.definitions.fact_system import Words, check_count
 
@@ -94,7 +94,7 @@ class InterventionResult:
     ways: dict[str, Effect]
     controls: dict[str, Effect]
 
-    def verdict(self, way: str = "maps") -> Status:
+    def verdict(self, way: str = "maps") -> Outcome:
         """Does a change of one component change this component's answer alone, to the intended one?
 
         Supported if the 95 % intervals put success at 0.9 or more, leakage at 0.1 or less, and no control's success as

@@ -52,8 +52,9 @@ from empirical.probing.measures.measure import (
 )
 from empirical.probing.measures.superposition import Superposition, common_layer, superpose
 from empirical.probing.measures.swap import Swap, swap
-from empirical.probing.verdict import Finding, exchanged, readable, superposed
+from empirical.probing.verdict import exchanged, readable, superposed
 from empirical.statistics.resampling import LEVEL
+from empirical.statistics.verdict import Verdict
 from theory.errors import InputError
 from theory.records.writing import make_directory, write_atomically
 
@@ -90,7 +91,7 @@ class ProbeReport:
     superposition: tuple[Superposition, ...]
     swaps: tuple[Swap, ...]
     maps: tuple[FittedMap, ...]
-    verdicts: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
     provenance: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:

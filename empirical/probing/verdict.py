@@ -9,17 +9,12 @@ and what is merely not shown is undecided, not refuted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from inspect import cleandoc
-from typing import Any, Literal
 
 from empirical.probing.measures.measure import RelationReading
 from empirical.probing.measures.superposition import Superposition
 from empirical.probing.measures.swap import Swap
+from empirical.statistics.verdict import Outcome, Verdict, measured_row, rule_of
 from theory.records.ledger import Row
-from theory.records.ledger import Status as RowStatus
-
-Status = Literal["supported", "not supported", "undecided"]
 
 SIGNIFICANT = 0.05
 NEGLIGIBLE = 0.1  # of accuracy: a gain over the controls that is surely below this is none
@@ -27,23 +22,7 @@ NEGLIGIBLE_R2 = 0.01  # likewise of R²
 OBEYED = 0.5  # the exchanged relation's answers that must become the intended ones
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The verdict on one question, with its rule and the numbers that decided it."""
-
-    claim: str
-    statement: str
-    status: Status
-    rule: str
-    numbers: tuple[tuple[str, float], ...]
-    reason: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name, as JSON values."""
-        return asdict(self) | {"numbers": dict(self.numbers)}
-
-
-def reading_status(found: RelationReading) -> Status:
+def reading_status(found: RelationReading) -> Outcome:
     """One relation: supported if both adjusted p-values of its headline are at most 0.05, not supported if the interval
     of its gain over the strongest control ends below 0.1."""
     best = found.headline
@@ -52,7 +31,7 @@ def reading_status(found: RelationReading) -> Status:
     return "not supported" if best.gain.high < NEGLIGIBLE else "undecided"
 
 
-def readable(found: Sequence[RelationReading]) -> Finding:
+def readable(found: Sequence[RelationReading]) -> Verdict:
     """E7: most of the relations are read linearly from the subject's state.
 
     A relation is read if the headline accuracy on subjects left out beats the majority, shuffled pairs, the randomised
@@ -67,7 +46,7 @@ def readable(found: Sequence[RelationReading]) -> Finding:
     return _finding("the relations are read linearly from the subject's state", status, readable, numbers)
 
 
-def superposed(found: Sequence[Superposition], readings: Sequence[RelationReading]) -> Finding:
+def superposed(found: Sequence[Superposition], readings: Sequence[RelationReading]) -> Verdict:
     """E7: the state is a sum of the relations' components, in subspaces of their own.
 
     Of a family of relations on the same subjects, supported if more than half of them beat the majority, shuffled pairs
@@ -79,7 +58,7 @@ def superposed(found: Sequence[Superposition], readings: Sequence[RelationReadin
     none is and at least one is refuted.
     """
     p_values = {each.name: each.headline.p_controls for each in readings}
-    statuses: list[Status] = []
+    statuses: list[Outcome] = []
     numbers = []
     for each in found:
         gain, spaces = each.explained.gain, each.subspaces
@@ -104,7 +83,7 @@ def superposed(found: Sequence[Superposition], readings: Sequence[RelationReadin
     return _finding(statement, status, superposed, numbers, reason)
 
 
-def swap_status(found: Swap) -> Status:
+def swap_status(found: Swap) -> Outcome:
     """One exchange: see `exchanged`."""
     success = found.through_map.success
     if success.value >= OBEYED and found.gain.low > 0 and found.selective.low > 0:
@@ -112,7 +91,7 @@ def swap_status(found: Swap) -> Status:
     return "not supported" if success.high < OBEYED or found.selective.high < 0 else "undecided"
 
 
-def exchanged(found: Sequence[Swap], reason: str = "") -> Finding:
+def exchanged(found: Sequence[Swap], reason: str = "") -> Verdict:
     """E7: exchanging one relation's component changes that relation's answers to the intended ones, and no others.
 
     An exchange works if at least half of the tested answers become the intended object, more than by the stronger of
@@ -130,44 +109,34 @@ def exchanged(found: Sequence[Swap], reason: str = "") -> Finding:
     return _finding(statement, _most(statuses, at_least=1), exchanged, numbers, why)
 
 
-def rows(findings: Sequence[Finding], model: str, relations: Sequence[str]) -> list[Row]:
+def rows(findings: Sequence[Verdict], model: str, relations: Sequence[str]) -> list[Row]:
     """The findings as rows of the ledger, at the rung `measured`, limited to this model and these relations."""
-    status: dict[str, RowStatus] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
     scope = f"{model}, relations {', '.join(relations)}"
     found = []
     for each in findings:
-        numbers = ", ".join(f"{name} = {value:.3g}" for name, value in each.numbers)
-        coverage = f"{each.statement}: {each.status}, in {scope} and nothing beyond ({numbers})"
-        detail = each.reason or DETAIL[each.status]
-        found.append(Row(each.claim, model, "measured", status[each.status], coverage, detail=detail))
+        coverage = f"{each.statement}: {each.status}, in {scope} and nothing beyond ({each.figures()})"
+        found.append(measured_row(each.claim, model, each.status, coverage, each.reason))
     return found
 
 
-DETAIL: dict[Status, str] = {
-    "supported": "",
-    "not supported": "the rule stated beforehand says no",
-    "undecided": "the rule stated beforehand says neither yes nor no",
-}
-
-
 def _finding(
-    statement: str, status: Status, rule: Callable[..., object], numbers: Sequence[tuple[str, float]], reason: str = ""
-) -> Finding:
-    return Finding("E7", statement, status, cleandoc(rule.__doc__ or ""), tuple(numbers), reason)
+    statement: str, status: Outcome, rule: Callable[..., object], numbers: Sequence[tuple[str, float]], reason: str = ""
+) -> Verdict:
+    return Verdict("E7", statement, status, rule_of(rule), tuple(numbers), reason=reason)
 
 
-def _counts(statuses: Sequence[Status]) -> list[tuple[str, float]]:
+def _counts(statuses: Sequence[Outcome]) -> list[tuple[str, float]]:
     return [(name, float(statuses.count(name))) for name in ("supported", "not supported", "undecided")]
 
 
-def _most(statuses: Sequence[Status], at_least: int) -> Status:
+def _most(statuses: Sequence[Outcome], at_least: int) -> Outcome:
     yes, no = statuses.count("supported"), statuses.count("not supported")
     if 2 * yes > len(statuses) and yes >= at_least:
         return "supported"
     return "not supported" if 2 * no > len(statuses) else "undecided"
 
 
-def _every(statuses: Sequence[Status]) -> Status:
+def _every(statuses: Sequence[Outcome]) -> Outcome:
     if statuses and all(each == "supported" for each in statuses):
         return "supported"
     none = not any(each == "supported" for each in statuses)

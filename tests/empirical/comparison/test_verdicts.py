@@ -395,7 +395,7 @@ def test_the_verdicts_of_a_whole_preset_where_every_scalar_stores_facts() -> Non
 
 def test_a_verdict_carries_its_rule_and_is_json() -> None:
     verdict = verdicts.capacity(noisy(CURVES, linear, 0.04, 0.05, seed=1))
-    values = json.loads(json.dumps(verdict.as_json()))
+    values = json.loads(json.dumps(verdict.as_dict()))
     assert values["claim"] == "E1"
     assert values["rule"].startswith("E1: with both tables learned")
     assert "Not supported if" in values["rule"]

@@ -15,7 +15,7 @@ from empirical.mechanism import command, study, sweep
 from empirical.mechanism.command import MechanismReport
 from empirical.mechanism.presets import BASE, PRESETS, Condition, Construction, Preset, preset
 from empirical.mechanism.study import Analysis, study_construction
-from empirical.mechanism.verdicts import REFUSED, Verdict, rows, verdicts
+from empirical.mechanism.verdicts import REFUSED, ConditionVerdict, rows, verdicts
 from empirical.models.runs import RunConfig, RunResult
 from empirical.models.training import TrainedRun, train
 from tests.helpers.stores import refused
@@ -41,7 +41,7 @@ def constructed() -> tuple[Analysis, ...]:
     return tuple(study_construction(Construction(theorem, 96, 2), 1, 0) for theorem in ("T1", "T2b"))
 
 
-def of(found: tuple[Verdict, ...], claim: str) -> dict[str, str]:
+def of(found: tuple[ConditionVerdict, ...], claim: str) -> dict[str, str]:
     """What is said of each group."""
     return {each.group: each.status for each in found if each.claim == claim}
 
