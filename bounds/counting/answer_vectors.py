@@ -17,9 +17,8 @@ nodes into the entities. Patterns with more than N nodes drop out, as (N)_l = 0 
 
 **Exact** it is for k = 1, for N = 1, and for k >= 2 whenever N >= `exact_from(R, k)`, which is
 
-    1 + max( R + .. + R^{k-2} + 2·R^{k-1},  1 + c·(R^{k-1} - c + 1) for 2 <= c <= R ).
-
-For k = 2 the maximum is max(2R, 1 + ⌊(R+1)²/4⌋); for k >= 3 the best c is R.
+    1 + max( 2R, 1 + ⌊(R+1)²/4⌋ )                                         for k = 2,
+    1 + max( R + .. + R^{k-2} + 2·R^{k-1},  R·(R^{k-1} - R + 1) )         for k >= 3.
 
 Proof. Given a pattern with j nodes at level k-1 and R injections f_r of them into the entities, choose entities for the
 nodes of levels 1 .. k-1: all distinct, none of them x, and a node that relation r enters not among the values of f_r.
@@ -28,12 +27,17 @@ collect the values of f_r over the relations r that enter the node v. By Hall's 
 |S| <= N - 1 - |∩_{v in S} F_v| for every set S of nodes. Let c be the least number of relations that enter a node of S;
 the intersection has at most c·j elements. If c = 1, |S| + j <= (R + .. + R^{k-1}) + R^{k-1}. If c >= 2, a node of S at
 level t takes at least c - 1 from the R·j_{t-1} nodes that level t could have, so j <= R^{k-1} - (c-1)·|S|, and
-|S| + c·j <= c·R^{k-1} - (c(c-1) - 1)·|S| is largest at |S| = 1.
+|S| + c·j <= c·R^{k-1} - (c(c-1) - 1)·|S| is largest at |S| = 1: with N >= 2 + c·(R^{k-1} - c + 1) for 2 <= c <= R the
+choice exists. For k = 2 the maximum over c is the one above. For k >= 3 the best c is R, by more than 1, and there is
+one case left: N = 1 + R·j, j = R^{k-1} - R + 1, R >= 3, where Hall's condition fails for a single node v at level k-1
+alone, entered by all R relations, all R·j values being distinct and none of them x. Then choose v = x, and for the node
+of level 1 that relation t enters the value f_t(v): so x has the same answers at both of its places. Every other node
+is entered by one relation only, and is chosen one after the other: N - R - j entities are neither x nor a node of level
+1 nor a value of that relation, and no more than R² + .. + R^{k-1} - R nodes need one.
 
-**Too large** it is for 2 <= N < `exact_from(R, k)` if k = 2 or R = 2, and for any k, R >= 2 if
-2 <= N <= R + .. + R^{k-2} + 2·R^{k-1}.
+**Too large** it is for R >= 2, k >= 2 and 2 <= N < `exact_from(R, k)`.
 
-Proof. Let R >= 2 and f_r = f, the same for every r, with values other than x.
+Proof. Where N <= R + .. + R^{k-2} + 2·R^{k-1}, let f_r = f, the same for every r, with values other than x.
 
 * N > R^{k-1}. Take the pattern in which all nodes of a level differ. If x, the nodes of levels 1 .. k-1 and the values
   are all distinct then N > R + .. + R^{k-1} + R^{k-1}. If not, two levels share a node (if y_{ur}, the node of the word
@@ -47,6 +51,11 @@ Proof. Let R >= 2 and f_r = f, the same for every r, with values other than x.
   relations, and f_r that all avoid x, but of these relations together have all other entities as values. If y ≠ x then
   y = f_r(i) for such an r, where i is a node with g_r(i) = y = g_r(x); so i = x. Hence in any case x is at level 1,
   entered by some s, and g_s(x) = x is a value of f_s.
+* k >= 3, R >= 3 and R^{k-1} < N <= R·j, j = R^{k-1} - R + 1. Take j nodes at level k-1, one of them, v, entered by all
+  R relations from one parent, and injections f_r that together have every entity but x as a value, with f_0(v) = f_1(v)
+  and no node of that level given the same value by all of them. If v = x, the nodes of level 1 that relations 0 and 1
+  enter are f_0(v) and f_1(v), which are equal; but they differ. If v = f_r(i) for some node i of level k-1, then
+  g_r(i) = v, so that i is the parent of v, all relations lead from i to v, and all f_r(i) are v, which was excluded.
 
 For R = 1, g^k is the identity if every number up to N divides k, and then T_k = 1; otherwise T_k = N.
 
@@ -91,6 +100,9 @@ def answer_vectors(entities: int, relations: int, hops: int) -> Count:
     """
     upper_bound = formula(entities, relations, hops)
     n, r, k = int(entities), int(relations), int(hops)
+    if r == 1 and 1 < n <= k:
+        same = all(k % length == 0 for length in range(2, n + 1))
+        return Count(1 if same else n, "exact", "the cycles of one permutation")
     if k == 1 or n == 1 or n >= exact_from(r, k):
         return Count(upper_bound, "exact", "formula of T2d")
     found = _search(n, r, k)
@@ -122,15 +134,15 @@ def formula(entities: int, relations: int, hops: int) -> int:
 
 
 def exact_from(relations: int, hops: int) -> int:
-    """The least N from which the formula is proved exact: 1 for k = 1, otherwise as in the module's docstring."""
+    """The least N from which the formula is exact: 1 for k = 1, otherwise as in the module's docstring."""
     r, k = check_count("relations", relations), check_count("hops", hops)
     if k == 1:
         return 1
+    if k == 2:
+        return 1 + max(2 * r, 1 + (r + 1) ** 2 // 4)
     last: int = r ** (k - 1)
     middle_levels = k - 2 if r == 1 else (last - r) // (r - 1)
-    entered_once = middle_levels + 2 * last
-    times = min(r, (last + 1) // 2)
-    return 1 + max(entered_once, 1 + times * (last - times + 1))
+    return 1 + max(middle_levels + 2 * last, r * (last - r + 1))
 
 
 def _patterns(relations: int, level: int, most: int) -> list[fmpz]:

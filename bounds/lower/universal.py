@@ -39,7 +39,7 @@ def universal_hops(entities: int, relations: int, hops: int) -> Bound:
     if hops == 1:
         return Bound("T2d", 1, 0, log2(entities, relations), "log2 T_k", assumptions, "T_1 = N^R")
     formula_holds = entities >= exact_from(relations, hops)
-    if (formula_holds and _short(relations, hops)) or _few_systems(entities, relations):
+    if relations == 1 or (formula_holds and _short(relations, hops)) or _few_systems(entities, relations):
         count = answer_vectors(entities, relations, hops)
         if count.kind == "exact":
             return Bound("T2d", 1, 0, log2(count.value), "log2 T_k", assumptions, f"T_k exactly, by {count.method}")

@@ -95,6 +95,11 @@ def test_the_search_finds_what_full_enumeration_finds(k: int, r: int, n: int) ->
     assert module._search(n, r, k) == brute_force("answer-vectors", n, r, k)
 
 
+@pytest.mark.parametrize(("relations", "hops", "threshold"), [(3, 3, 22), (4, 3, 53), (3, 4, 76), (2, 3, 11)])
+def test_published_thresholds(relations: int, hops: int, threshold: int) -> None:
+    assert exact_from(relations, hops) == threshold
+
+
 def test_an_unfinished_search_gives_an_upper_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = answer_vectors(6, 3, 2)
     assert (exact.kind, exact.method) == ("exact", "search of all partial systems")
@@ -115,7 +120,8 @@ def test_two_hop_threshold(relations: int) -> None:
 def test_threshold_is_the_maximum_that_its_proof_needs(relations: int, hops: int) -> None:
     last = relations ** (hops - 1)
     once = sum(relations**level for level in range(1, hops)) + last
-    times = [1 + c * (last - c + 1) for c in range(2, relations + 1)]
+    # Hall's condition for nodes that c relations enter; with k >= 3 and all R of them one entity less is enough.
+    times = [c * (last - c + 1) + (hops == 2 or c < relations) for c in range(2, relations + 1)]
     assert exact_from(relations, hops) == 1 + max([once, *times])
     assert exact_from(relations, hops) <= sum(relations**level for level in range(hops + 1))
 

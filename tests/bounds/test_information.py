@@ -488,3 +488,12 @@ def test_left_sides_are_spelt_out() -> None:
     assert universal_single_hop(7, 2).left_side == "d·b"
     assert universal_width(7, 2, 1).left_side == "W·b_h"
     assert most_expanded(1, 2) == 0
+
+
+@pytest.mark.parametrize(("entities", "hops"), [(10, 20), (10, 10), (3, 1000), (999, 1000), (2, 3)])
+def test_one_relation_leaves_every_entity_possible_unless_all_cycles_close(entities: int, hops: int) -> None:
+    assert universal_hops(entities, 1, hops).information == log2(entities)
+
+
+def test_one_relation_says_nothing_where_every_cycle_closes() -> None:
+    assert universal_hops(3, 1, 6).value == universal_hops(2, 1, 2).value == 0

@@ -55,8 +55,9 @@ T2D = Theorem(
     "Universal models, k hops, fixed read-out",
     stands_on("T2d", "universal"),
     "d·b >= log T_k(N, R), T_k the number of answer vectors (g_w(x))_w. T_k <= Σ_j a_{k-1}(j)·((N)_j)^R with a_0(1) = "
-    "1, a_{t+1}(l) = Σ_j a_t(j)·M(j, l), M(j, l) = (1/l!)·Σ_i (-1)^{l-i}·C(l, i)·((i)_j)^R; equality for N >= 1 + R + "
-    ".. + R^k, and for k = 2 exactly when N >= 1 + max(2R, 1 + ⌊(R+1)²/4⌋). R^k(log N - 1) <= R·log (N)_{R^{k-1}} <= "
+    "1, a_{t+1}(l) = Σ_j a_t(j)·M(j, l), M(j, l) = (1/l!)·Σ_i (-1)^{l-i}·C(l, i)·((i)_j)^R; for R, N >= 2 equality "
+    "holds exactly when N >= 1 + max(2R, 1 + ⌊(R+1)²/4⌋) (k = 2) or N >= 1 + max(R + .. + R^{k-2} + 2R^{k-1}, "
+    "R(R^{k-1} - R + 1)) (k >= 3). R^k(log N - 1) <= R·log (N)_{R^{k-1}} <= "
     "log T_k <= R^k·log N for R >= 2 and 1 + .. + R^k <= N: T2 is optimal up to 1 + o(1).",
     "A subject's answers are a function of its row, and T_k of them occur. They are counted level by level: the j "
     "nodes reached by words of one length are mapped by R partial injections onto l nodes in M(j, l) ways up to names.",
