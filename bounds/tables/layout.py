@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from theory.errors import InputError
@@ -46,18 +47,25 @@ def shown(cell: Cell) -> str:
 
 
 def _text(table: Table) -> str:
-    columns = list(zip(table.columns, *(map(shown, row) for row in table.rows), strict=True))
-    aligned = [_aligned(column) for column in columns]
-    head, *body = ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
+    head, *body = aligned_lines(table.columns, [[shown(cell) for cell in row] for row in table.rows])
     rule = "─" * max(map(len, (head, *body)))
     return "\n".join([table.title, head, rule, *body, *table.notes]) + "\n"
 
 
-def _aligned(column: tuple[str, ...]) -> list[str]:
-    """The head and cells of a column at one width: words to the left, numbers to the right."""
-    width = max(map(len, column))
-    words = any(cell[:1].isalpha() for cell in column[1:])
-    return [cell.ljust(width) if words else cell.rjust(width) for cell in column]
+def aligned_lines(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], words: Container[str] | None = None
+) -> list[str]:
+    """The heads and rows as lines, each column at one width: words to the left, numbers to the right.
+
+    `words` are the heads of the columns of words; unless given, those in which some cell begins with a letter. Lines
+    are as long as they are, in a terminal and in a file: what should fit a terminal is the ledger, which Rich prints.
+    """
+    columns = []
+    for column in zip(heads, *rows, strict=True):
+        width = max(map(len, column))
+        left = any(cell[:1].isalpha() for cell in column[1:]) if words is None else column[0] in words
+        columns.append([cell.ljust(width) if left else cell.rjust(width) for cell in column])
+    return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
 
 def _csv(table: Table) -> str:

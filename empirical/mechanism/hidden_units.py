@@ -19,7 +19,7 @@ largest p_w.
   it stand as many units drawn at random.
 
 Gates that point anywhere are selective in part: beside selectivity and information stands what they are when the
-columns of W_in are drawn anew at their norms. Fractions over the subjects have intervals (`shares.share`).
+columns of W_in are drawn anew at their norms. Fractions over the subjects have intervals (`shares.exact_share`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from empirical.mechanism.subject import Floats, Studied, emitted, forward
-from empirical.statistics.shares import Share, share
+from empirical.statistics.shares import Share, exact_share
 from empirical.statistics.verdict import Outcome
 from theory import InputError
 from theory.definitions.fact_system import Words, check_count
@@ -128,7 +128,7 @@ class Ablation:
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers as JSON values."""
-        return {"matrix": self.matrix.tolist(), "own": self.own.as_dict(), "others": self.others.as_dict()}
+        return {"matrix": self.matrix.tolist(), "own": self.own.interval(), "others": self.others.interval()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,7 @@ class HiddenUnitResult:
             "words": self.words.tolist(),
             "subjects": self.subjects,
             "verdict": self.verdict,
-            "accuracy": self.accuracy.as_dict(),
+            "accuracy": self.accuracy.interval(),
             "gates": self.gates.as_dict(),
             "W_in redrawn": self.redrawn.as_dict(),
             "ablated": self.ablated.as_dict(),
@@ -211,7 +211,7 @@ def hidden_units(
         subjects=len(sample),
         gates=found,
         redrawn=other,
-        accuracy=share(_right(studied, sample)),
+        accuracy=exact_share(_right(studied, sample)),
         ablated=_ablation(studied, sample, groups[None]),
         control=_ablation(studied, sample, random),
     )
@@ -320,4 +320,4 @@ def _ablation(studied: Studied, sample: NDArray[np.int64], groups: NDArray[np.bo
     """Ask every word without each group of units; groups [draws, W, m]."""
     right = np.stack([[_right(without_units(studied, group), sample) for group in draw] for draw in groups])
     own = np.eye(len(studied.words), dtype=bool)
-    return Ablation(right.mean(axis=(0, 3)), share(right[:, own]), share(right[:, ~own]))
+    return Ablation(right.mean(axis=(0, 3)), exact_share(right[:, own]), exact_share(right[:, ~own]))

@@ -35,8 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from empirical.mechanism.subject import Floats, Studied, emitted
-from empirical.statistics.regression import ROUNDING, component_maps, decoders
-from empirical.statistics.shares import Share, clopper_pearson, share
+from empirical.statistics.regression import component_maps, decoders
+from empirical.statistics.shares import Share, clopper_pearson, exact_share
+from empirical.statistics.subspaces import ROUNDING
 from empirical.statistics.verdict import Outcome
 from theory import InputError
 from theory.definitions.fact_system import Words, check_count
@@ -71,8 +72,8 @@ class Effect:
             "matrix": self.matrix.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
-            "success": self.success.as_dict(),
-            "leakage": self.leakage.as_dict(),
+            "success": self.success.interval(),
+            "leakage": self.leakage.interval(),
             "length": self.length,
         }
 
@@ -113,7 +114,7 @@ class InterventionResult:
             "name": self.name,
             "words": self.words.tolist(),
             "subjects": self.subjects,
-            "accuracy": self.accuracy.as_dict(),
+            "accuracy": self.accuracy.interval(),
             "room": self.room,
             "misread": self.misread,
             "verdicts": {way: self.verdict(way) for way in self.ways},
@@ -146,7 +147,7 @@ def interventions(studied: Studied, *, subjects: int = 256, seed: int = 0) -> In
         name=studied.name,
         words=words,
         subjects=len(sample),
-        accuracy=share(before == studied.answers[:, sample]),
+        accuracy=exact_share(before == studied.answers[:, sample]),
         room=min(fold.room for fold in folds),
         misread=sum(fold.amiss for fold in folds) / wanted if wanted else 0.0,
         ways={way: effects[way] for way in WAYS},
@@ -235,4 +236,4 @@ def _effect(
     low, high = clopper_pearson(hits.sum(axis=-1), len(sample))
     spread = np.sqrt(((studied.rows - studied.rows.mean(axis=0)) ** 2).sum(axis=1).mean())
     length = float(np.linalg.norm(changes, axis=-1).mean() / spread) if spread else 0.0
-    return Effect(hits.mean(axis=-1), low, high, share(hits[own]), share(~hits[~own]), length)
+    return Effect(hits.mean(axis=-1), low, high, exact_share(hits[own]), exact_share(~hits[~own]), length)

@@ -36,13 +36,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from empirical.mechanism.subject import Floats, Studied
-from empirical.statistics.regression import ROUNDING, component_maps, principal_axes, ridge
-from empirical.statistics.shares import Share, share
+from empirical.statistics.regression import component_maps, leave_one_out_ridge
+from empirical.statistics.shares import Share, exact_share, explained_share
+from empirical.statistics.subspaces import ROUNDING, overlap, principal_axes
 from theory import FactSystem, all_words
 from theory.definitions.fact_system import Words
 
 FOLDS = 5
-RESAMPLES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +96,8 @@ class Fit:
     def as_dict(self) -> dict[str, Any]:
         """The numbers as JSON values."""
         return {
-            "r_squared": self.r_squared.as_dict(),
-            "decoded": self.decoded.as_dict(),
+            "r_squared": self.r_squared.interval(),
+            "decoded": self.decoded.interval(),
             "decoded_by_word": list(self.decoded_by_word),
         }
 
@@ -184,23 +184,13 @@ def cross_validated(rows: Floats, vectors: Floats, answers: NDArray[np.int64], g
         missed[part] = ((rows[part] - maps.rows(short, answers[:, part])) ** 2).sum(axis=1)
         total[part] = ((rows[part] - rows[own].mean(axis=0)) ** 2).sum(axis=1)
         right[:, part] = _decoded(rows[own], rows[part], short, answers[:, own]) == answers[:, part]
-    return Fit(_r_squared(missed, total, generator), share(right), tuple(right.mean(axis=1).tolist()))
-
-
-def _r_squared(missed: Floats, total: Floats, generator: np.random.Generator) -> Share:
-    if not total.any():
-        return Share(0.0, 0.0, 0.0)
-    draws = generator.integers(0, len(total), (RESAMPLES, len(total)))
-    sums = total[draws].sum(axis=1)
-    values = 1 - missed[draws].sum(axis=1)[sums > 0] / sums[sums > 0]
-    low, high = np.quantile(values, (0.025, 0.975))
-    return Share(float(1 - missed.sum() / total.sum()), float(low), float(high))
+    return Fit(explained_share(missed, total), exact_share(right), tuple(right.mean(axis=1).tolist()))
 
 
 def _decoded(rows: Floats, held_out: Floats, vectors: Floats, answers: NDArray[np.int64]) -> NDArray[np.int64]:
     """The attribute nearest to what ridge regression reads from each held-out row, shape [W, X]; -1 for a tie."""
     targets = vectors[answers].transpose(1, 0, 2).reshape(len(rows), -1)
-    decoder = ridge(rows, targets)
+    decoder = leave_one_out_ridge(rows, targets)
     read = (held_out - rows.mean(axis=0)) @ decoder + targets.mean(axis=0)
     squares = (vectors**2).sum(axis=1)
     found = np.empty((len(answers), len(held_out)), np.int64)
@@ -229,7 +219,7 @@ def geometry(maps: Maps, vectors: Floats, rows: Floats) -> Geometry:
     for one, other in itertools.combinations(spans, 2):
         small, large = sorted((one.shape[1], other.shape[1]))
         if small:
-            overlaps.append(float(((one.T @ other) ** 2).sum()) / small)
+            overlaps.append(overlap(one, other))
             chances.append(min(1.0, large / dimension))
     return Geometry(
         tuple(ranks),

@@ -32,7 +32,7 @@ from empirical.mechanism.fitting import STEPS, fit_rows
 from empirical.mechanism.inversion import invert, linearised_again, solved
 from empirical.mechanism.readout import Maps, Table, all_maps
 from empirical.mechanism.subject import Floats, Studied, accuracy, emitted
-from empirical.statistics.shares import Share, share
+from empirical.statistics.shares import Share, exact_share
 from theory import FactSystem
 
 CLOSED = ("maps", "inverse", "inverse, again")
@@ -74,8 +74,8 @@ class Transfer:
             "systems": self.systems,
             "old": self.old,
             "chance": self.chance,
-            "ways": {way: None if one is None else one.as_dict() for way, one in self.ways.items()},
-            "redrawn": {way: None if one is None else one.as_dict() for way, one in self.redrawn.items()},
+            "ways": {way: None if one is None else one.interval() for way, one in self.ways.items()},
+            "redrawn": {way: None if one is None else one.interval() for way, one in self.redrawn.items()},
             "cost": {way: None if one is None else vars(one) for way, one in self.cost.items()},
         }
 
@@ -145,7 +145,7 @@ def _all_ways(
                 costs[way].append(Cost(fitted.steps, fitted.seconds))
         for way, table in rows.items():
             hits[way].append(emitted(studied, table) == answers)
-    shares = {way: share(np.stack(own)) if own else None for way, own in hits.items()}
+    shares = {way: exact_share(np.stack(own)) if own else None for way, own in hits.items()}
     return shares, {
         way: Cost(float(np.mean([c.steps for c in own])), float(np.mean([c.seconds for c in own]))) if own else None
         for way, own in costs.items()

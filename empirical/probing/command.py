@@ -14,7 +14,7 @@ from empirical.probing import verdict
 from empirical.probing.facts.packages import needed
 from empirical.probing.measures.measure import Progress, Reading, RelationReading, silent
 from empirical.probing.report import ProbeReport, write, write_maps
-from empirical.statistics.resampling import Share
+from empirical.statistics.shares import Share
 from theory.records.ledger import Row, terminal
 
 __all__ = ["ProbeReport", "probe", "progress_bar", "rows", "text", "write", "write_maps"]

@@ -53,7 +53,7 @@ from empirical.probing.measures.measure import (
 from empirical.probing.measures.superposition import Superposition, common_layer, superpose
 from empirical.probing.measures.swap import Swap, swap
 from empirical.probing.verdict import exchanged, readable, superposed
-from empirical.statistics.resampling import LEVEL
+from empirical.statistics.shares import LEVEL
 from empirical.statistics.verdict import Verdict
 from theory.errors import InputError
 from theory.records.writing import make_directory, write_atomically

@@ -1,7 +1,12 @@
-"""Linear maps between subject rows and the attribute vectors of their answers, by ridge regression, either way.
+"""Ridge regression with a free constant, in the two forms that the experiments need.
 
-The penalty is chosen among the subjects that are fitted to, by leaving out one of them at a time; whoever judges a fit
-keeps the subjects that it is judged on away from it, penalty and all.
+* `leave_one_out_ridge` chooses its penalty itself, by the squared error over left-out rows, in closed form. It is for
+  maps between subject rows and attribute vectors, either way, where a squared error is what counts.
+* `KernelRidge` leaves the penalty to the caller, who chooses it on folds by what the fit is for (answers decoded right,
+  say). All is done in the space of the training subjects, which are fewer than a language model's dimensions, and
+  decomposed once for every penalty, target and shuffle.
+
+Whoever judges a fit keeps the subjects that it is judged on away from it, penalty and all.
 
 References: Hoerl, Kennard, Technometrics 12 (1970); Allen, Technometrics 16 (1974), for left-out rows in closed form.
 """
@@ -9,16 +14,15 @@ References: Hoerl, Kennard, Technometrics 12 (1970); Allen, Technometrics 16 (19
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-
+Integers = NDArray[np.int64]
 
 PENALTIES = 10.0 ** np.arange(-9, 4)  # in units of the mean square of the design's singular values
-ROUNDING = 1e-6  # singular values below this fraction of the largest are taken for zero
 
 
-def ridge(design: Floats, targets: Floats) -> Floats:
+def leave_one_out_ridge(design: Floats, targets: Floats) -> Floats:
     """Coefficients [p, t] of ridge regression with a free constant; design [n, p], targets [n, t].
 
     The penalty is the one of PENALTIES with the least sum of squares over left-out rows, each predicted from all the
@@ -42,18 +46,40 @@ def ridge(design: Floats, targets: Floats) -> Floats:
 def component_maps(rows: Floats, targets: Floats) -> Floats:
     """A_w [W, d, q] of the fit rows ≈ Σ_w A_w targets[w] + constant; rows [n, d], attribute vectors [W, n, q]."""
     count, subjects, size = targets.shape
-    fitted = ridge(targets.transpose(1, 0, 2).reshape(subjects, count * size), rows)
+    fitted = leave_one_out_ridge(targets.transpose(1, 0, 2).reshape(subjects, count * size), rows)
     return fitted.reshape(count, size, rows.shape[1]).transpose(0, 2, 1)
 
 
 def decoders(rows: Floats, targets: Floats) -> Floats:
     """D_w [W, q, d] of the fits targets[w] ≈ D_w rows + constant, at one penalty; shapes as in `component_maps`."""
     count, subjects, size = targets.shape
-    fitted = ridge(rows, targets.transpose(1, 0, 2).reshape(subjects, count * size))
+    fitted = leave_one_out_ridge(rows, targets.transpose(1, 0, 2).reshape(subjects, count * size))
     return fitted.reshape(rows.shape[1], count, size).transpose(1, 2, 0)
 
 
-def principal_axes(vectors: Floats) -> Floats:
-    """Orthonormal axes [q, s] of the span of the centred vectors [N, q]: the rest of the coordinates says nothing."""
-    _, sizes, right = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
-    return np.asarray(right[sizes > ROUNDING * sizes.max(initial=0.0)].T)
+class KernelRidge:
+    """The centred kernel of the training subjects, decomposed once for every penalty and target.
+
+    `kernel` [n, n] holds inner products of all subjects' states, `train` [j] the places of the training subjects. A
+    prediction at penalty λ is rows(test) · (filter(λ) ∘ within(targets)) + mean of the targets.
+    """
+
+    def __init__(self, kernel: Floats, train: Integers) -> None:
+        block = kernel[np.ix_(train, train)]
+        self.train, self.mean, self.total = train, block.mean(axis=0), block.mean()
+        values, self.vectors = np.linalg.eigh(block - self.mean - self.mean[:, None] + self.total)
+        self.values = np.maximum(values, 0)
+        self.unit = self.values.mean() or 1.0
+
+    def rows(self, kernel: Floats, test: Integers) -> Floats:
+        """The test subjects in the eigenvectors' coordinates, shape [i, j]."""
+        block = kernel[np.ix_(test, self.train)]
+        return (block - block.mean(axis=1, keepdims=True) - self.mean + self.total) @ self.vectors
+
+    def within(self, targets: Floats) -> Floats:
+        """Targets [.., j, r] less their mean, in the eigenvectors' coordinates."""
+        return self.vectors.T @ (targets - targets.mean(axis=-2, keepdims=True))
+
+    def filter(self, penalty: ArrayLike) -> Floats:
+        """1 / (eigenvalue + penalty), shape [.., j] for penalties [..]."""
+        return 1 / (self.values + np.asarray(penalty, float)[..., None] * self.unit)

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from empirical.statistics.regression import KernelRidge
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -78,34 +80,6 @@ def folds(groups: ArrayLike, count: int, seed: int) -> Integers:
     return place[np.searchsorted(names, labels)]
 
 
-class Ridge:
-    """The centred kernel of the training subjects, decomposed once for every penalty and target.
-
-    `kernel` [n, n] holds inner products of all subjects' states, `train` [j] the places of the training subjects. A
-    prediction at penalty λ is rows(test) · (filter(λ) ∘ within(targets)) + mean of the targets.
-    """
-
-    def __init__(self, kernel: Floats, train: Integers) -> None:
-        block = kernel[np.ix_(train, train)]
-        self.train, self.mean, self.total = train, block.mean(axis=0), block.mean()
-        values, self.vectors = np.linalg.eigh(block - self.mean - self.mean[:, None] + self.total)
-        self.values = np.maximum(values, 0)
-        self.unit = self.values.mean() or 1.0
-
-    def rows(self, kernel: Floats, test: Integers) -> Floats:
-        """The test subjects in the eigenvectors' coordinates, shape [i, j]."""
-        block = kernel[np.ix_(test, self.train)]
-        return (block - block.mean(axis=1, keepdims=True) - self.mean + self.total) @ self.vectors
-
-    def within(self, targets: Floats) -> Floats:
-        """Targets [.., j, r] less their mean, in the eigenvectors' coordinates."""
-        return self.vectors.T @ (targets - targets.mean(axis=-2, keepdims=True))
-
-    def filter(self, penalty: ArrayLike) -> Floats:
-        """1 / (eigenvalue + penalty), shape [.., j] for penalties [..]."""
-        return 1 / (self.values + np.asarray(penalty, float)[..., None] * self.unit)
-
-
 @dataclass(frozen=True)
 class Choice:
     """Penalty (in units of the mean eigenvalue) and rank of each condition, and the inner accuracy, each [c]."""
@@ -137,7 +111,7 @@ def held_out(kernel: Floats, found: Candidates, objects: Integers, groups: Integ
     for number in range(fold.max() + 1):
         train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         chosen = choose(kernel, found, objects, groups, train, seed)
-        ridge = Ridge(kernel, train)
+        ridge = KernelRidge(kernel, train)
         within = ridge.within(found.coordinates[objects[:, train]])
         full, leading = _fitted(ridge, ridge.rows(kernel, test), within, chosen.penalty)
         mean = found.coordinates[objects[:, train]].mean(axis=1)
@@ -178,13 +152,13 @@ def choose(
 
 def _inner_parts(
     kernel: Floats, found: Candidates, objects: Integers, groups: Integers, train: Integers, seed: int
-) -> Iterator[tuple[Ridge, Floats, Floats, Floats, Integers]]:
+) -> Iterator[tuple[KernelRidge, Floats, Floats, Floats, Integers]]:
     """For each inner fold: the fit, the rows to predict, the targets' coordinates [c, j, r], their mean [c, 1, r], and
     the true objects [c, i] of the rows."""
     fold = folds(groups[train], INNER, seed)
     for number in range(fold.max() + 1):
         rest, asked = train[fold != number], train[fold == number]
-        ridge = Ridge(kernel, rest)
+        ridge = KernelRidge(kernel, rest)
         targets = found.coordinates[objects[:, rest]]
         yield (
             ridge,
@@ -195,7 +169,7 @@ def _inner_parts(
         )
 
 
-def _fitted(ridge: Ridge, rows: Floats, within: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+def _fitted(ridge: KernelRidge, rows: Floats, within: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     """Predictions at full rank less the mean, [c, i, r], and the principal directions of the fitted values, one a
     column of [c, r, r], the leading one first."""
     filtered = ridge.filter(penalty)[..., None] * within
@@ -239,7 +213,7 @@ def fit(states: Array, found: Candidates, objects: Integers, penalty: float, ran
     """The map fitted to all the given subjects, states [n, d], objects [n], at a given penalty and rank."""
     wide = states.astype(float)
     centre = wide.mean(axis=0)
-    ridge = Ridge(wide @ wide.T, np.arange(len(wide)))
+    ridge = KernelRidge(wide @ wide.T, np.arange(len(wide)))
     targets = found.coordinates[objects]
     filtered = ridge.filter(penalty)[:, None] * ridge.within(targets)
     fitted = ridge.values[:, None] * filtered

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from empirical.probing.facts.probed import Probed, Relation
 from empirical.probing.measures.controls import SHUFFLES, majority, shuffled, similarity
 from empirical.probing.measures.maps import NO_ANSWER, Array, Candidates, Floats, Integers, candidates, held_out
-from empirical.statistics.resampling import Share, holm, p_better, share, share_of
+from empirical.statistics.shares import Share, bootstrap_share, bootstrap_share_of
+from empirical.statistics.significance import holm, p_better
 from theory.errors import InputError
 
 LEAST_SUBJECTS = 40  # eight in each of five folds
@@ -259,7 +260,7 @@ def _read(facts: Facts, states: States, seed: int, tell: Callable[[int], object]
     at_best = [each.chosen(each.right) for each in conditions]
     headline = _reading(facts, conditions, layers, at_best, conditions[0].chosen(conditions[0].agree))
     relation = facts.relation
-    known = None if facts.known is None else share(facts.known)
+    known = None if facts.known is None else bootstrap_share(facts.known)
     sizes = (subjects, subjects + len(relation.others), len(relation.objects), len(facts.found.coordinates))
     return RelationReading(relation.name, relation.source, *sizes, known, headline, by_layer)
 
@@ -284,16 +285,16 @@ def _reading(
     p_values = p_better(right - controls)
     return Reading(
         layers=layers,
-        accuracy=share(right),
-        known=None if facts.known is None else share_of(right, facts.known),
-        unknown=None if facts.known is None else share_of(right, ~facts.known),
-        agreement=None if facts.known is None else share(agree),
-        unseen=share(rights[3 + SHUFFLES]) if len(rights) > 3 + SHUFFLES else None,
-        majority=share(most),
-        shuffled=share(dealt),
-        randomised=share(copy),
-        similarity=share(alike),
-        gain=share(right - controls[controls.mean(axis=1).argmax()]),
+        accuracy=bootstrap_share(right),
+        known=None if facts.known is None else bootstrap_share_of(right, facts.known),
+        unknown=None if facts.known is None else bootstrap_share_of(right, ~facts.known),
+        agreement=None if facts.known is None else bootstrap_share(agree),
+        unseen=bootstrap_share(rights[3 + SHUFFLES]) if len(rights) > 3 + SHUFFLES else None,
+        majority=bootstrap_share(most),
+        shuffled=bootstrap_share(dealt),
+        randomised=bootstrap_share(copy),
+        similarity=bootstrap_share(alike),
+        gain=bootstrap_share(right - controls[controls.mean(axis=1).argmax()]),
         p_controls=float(p_values[:3].max()),
         p_similarity=float(p_values[3]),
     )

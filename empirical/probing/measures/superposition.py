@@ -30,12 +30,13 @@ from empirical.probing.measures.maps import (
     Floats,
     Integers,
     LinearMap,
-    Ridge,
     fit,
     folds,
 )
 from empirical.probing.measures.measure import Progress, RelationReading, States, silent
-from empirical.statistics.resampling import Share, explained_share, gained_share
+from empirical.statistics.regression import KernelRidge
+from empirical.statistics.shares import Share, explained_share, gained_share
+from empirical.statistics.subspaces import overlap
 
 RANDOM_DRAWS = 200
 SHUFFLES = 4
@@ -170,7 +171,7 @@ def _left(kernel: Floats, states: Floats, fold: Integers, seed: int) -> tuple[Fl
     for number in range(fold.max() + 1):
         train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         penalty = best_penalty(kernel, states, train, seed)
-        guess = _predicted(Ridge(kernel, train), kernel, states, test, penalty)
+        guess = _predicted(KernelRidge(kernel, train), kernel, states, test, penalty)
         residual[test] = ((states[test] - guess) ** 2).sum(axis=1)
         total[test] = ((states[test] - states[train].mean(axis=0)) ** 2).sum(axis=1)
     return residual, total
@@ -181,7 +182,7 @@ def best_penalty(kernel: Floats, states: Floats, train: Integers, seed: int) -> 
     fold = folds(train, INNER, seed)
     wrong = np.zeros(len(PENALTIES))
     for number in range(fold.max() + 1):
-        ridge, asked = Ridge(kernel, train[fold != number]), train[fold == number]
+        ridge, asked = KernelRidge(kernel, train[fold != number]), train[fold == number]
         rows, within = ridge.rows(kernel, asked), ridge.within(states[ridge.train])
         truth = states[asked] - states[ridge.train].mean(axis=0)
         for place, penalty in enumerate(PENALTIES):
@@ -189,7 +190,7 @@ def best_penalty(kernel: Floats, states: Floats, train: Integers, seed: int) -> 
     return float(PENALTIES[wrong.argmin()])
 
 
-def _predicted(ridge: Ridge, kernel: Floats, states: Floats, test: Integers, penalty: float) -> Floats:
+def _predicted(ridge: KernelRidge, kernel: Floats, states: Floats, test: Integers, penalty: float) -> Floats:
     rows = ridge.rows(kernel, test) * ridge.filter(penalty)
     return rows @ ridge.within(states[ridge.train]) + states[ridge.train].mean(axis=0)
 
@@ -201,7 +202,7 @@ def subspaces(family: Family, states: Array, maps: Sequence[LinearMap], seed: in
     for (name, left), (other, right) in combinations(zip(family.names, bases, strict=True), 2):
         cosines = np.linalg.svd(left.T @ right, compute_uv=False)
         ranks = (left.shape[1], right.shape[1])
-        pairs.append(Overlap((name, other), ranks, _overlap(left, right), float(min(1, cosines.max(initial=0)))))
+        pairs.append(Overlap((name, other), ranks, overlap(left, right), float(min(1, cosines.max(initial=0)))))
     generator = np.random.default_rng(seed)
     dealt = []
     for _ in range(SHUFFLES):
@@ -220,10 +221,5 @@ def subspaces(family: Family, states: Array, maps: Sequence[LinearMap], seed: in
     return Subspaces(tuple(pairs), mean, shuffled, float(np.mean(random)), float(low), float(high))
 
 
-def _overlap(left: Floats, right: Floats) -> float:
-    # A map that reads nothing, for no state differs from another, shares nothing.
-    return float(((left.T @ right) ** 2).sum() / max(1, min(left.shape[1], right.shape[1])))
-
-
 def _mean_overlap(bases: Sequence[Floats]) -> float:
-    return float(np.mean([_overlap(left, right) for left, right in combinations(bases, 2)]))
+    return float(np.mean([overlap(left, right) for left, right in combinations(bases, 2)]))

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from empirical.probing.facts.probed import Patch, Probed
 from empirical.probing.measures.families import Family
-from empirical.probing.measures.maps import Array, Floats, Integers, Ridge
+from empirical.probing.measures.maps import Array, Floats, Integers
 from empirical.probing.measures.measure import Facts, Progress, States, silent
 from empirical.probing.measures.superposition import best_penalty, object_kernels
-from empirical.statistics.resampling import Share, share
+from empirical.statistics.regression import KernelRidge
+from empirical.statistics.shares import Share, bootstrap_share
 
 ASKED, TESTED, TUNED = 3, 40, 8
 LAYERS, STRENGTHS = 3, (1.0, 2.0, 4.0)
@@ -182,7 +183,7 @@ def component_change(
     kernel = kernels.sum(axis=0)
     place = np.arange(len(wide)) if order is None else order
     kernel = kernel[np.ix_(place, place)]
-    ridge = Ridge(kernel, train)
+    ridge = KernelRidge(kernel, train)
     penalty = best_penalty(kernel, wide, train, 0)
     weights = ridge.vectors @ (ridge.filter(penalty)[:, None] * ridge.within(wide[train]))
     facts, objects = family.facts[goal.relation], family.objects[goal.relation]
@@ -227,7 +228,7 @@ def _swap(
     strength: float,
     effects: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> Swap:
-    through, random, dealt = (Effect(share(success), share(leakage)) for success, leakage in effects)
+    through, random, dealt = (Effect(*map(bootstrap_share, effect)) for effect in effects)
     (success, leakage), *controls = effects
     strongest = max((each for each, _ in controls), key=lambda values: values.mean())
     return Swap(
@@ -238,6 +239,6 @@ def _swap(
         through_map=through,
         random=random,
         shuffled=dealt,
-        gain=share(success - strongest),
-        selective=share(success - leakage),
+        gain=bootstrap_share(success - strongest),
+        selective=bootstrap_share(success - leakage),
     )

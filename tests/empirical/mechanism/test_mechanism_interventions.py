@@ -23,8 +23,9 @@ from empirical.mechanism.interventions import (
 )
 from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
 from empirical.models.runs import RunConfig
-from empirical.statistics.regression import PENALTIES, component_maps, decoders, principal_axes, ridge
-from empirical.statistics.shares import clopper_pearson, share
+from empirical.statistics.regression import PENALTIES, component_maps, decoders, leave_one_out_ridge
+from empirical.statistics.shares import clopper_pearson, exact_share
+from empirical.statistics.subspaces import principal_axes
 from tests.helpers.edits import put, tensor, with_tensor
 from theory import FactSystem
 from theory.errors import InputError
@@ -256,7 +257,7 @@ def test_ridge_takes_the_penalty_that_predicts_left_out_rows_best(seed: int) -> 
 
     unit = np.linalg.norm(design - design.mean(axis=0)) ** 2 / 4
     best = min(PENALTIES * unit, key=left_out)
-    assert ridge(design, targets) == pytest.approx(fit(list(range(7)), best)[0])
+    assert leave_one_out_ridge(design, targets) == pytest.approx(fit(list(range(7)), best)[0])
 
 
 def test_maps_of_an_exact_superposition_are_recovered_either_way() -> None:
@@ -286,7 +287,7 @@ def test_principal_axes_span_the_centred_vectors_and_no_more() -> None:
 
 
 def test_ridge_on_subjects_that_are_all_alike() -> None:
-    assert (ridge(np.ones((5, 3)), np.eye(5)) == 0).all()
+    assert (leave_one_out_ridge(np.ones((5, 3)), np.eye(5)) == 0).all()
 
 
 def test_intervals_are_clopper_pearsons() -> None:
@@ -299,9 +300,9 @@ def test_intervals_are_clopper_pearsons() -> None:
 
 def test_a_share_counts_subjects_not_answers() -> None:
     hits = np.array([[True, False, True, True]])
-    assert share(np.repeat(hits, 5, axis=0)) == share(hits)
-    assert share(hits).value == 0.75
-    assert share(np.ones((3, 2, 7), bool)).high == 1
+    assert exact_share(np.repeat(hits, 5, axis=0)) == exact_share(hits)
+    assert exact_share(hits).value == 0.75
+    assert exact_share(np.ones((3, 2, 7), bool)).high == 1
 
 
 def test_what_cannot_be_asked_is_refused() -> None:

@@ -18,7 +18,7 @@ from empirical.mechanism.readout import (
     read_out,
 )
 from empirical.mechanism.subject import Studied, of_construction
-from empirical.statistics.regression import principal_axes
+from empirical.statistics.subspaces import principal_axes
 from tests.helpers.mechanisms import PAIR, SUPERPOSITIONS, SYSTEM, plain, quarter_damaged, table, trained, wrong_facts
 from theory import FactSystem
 

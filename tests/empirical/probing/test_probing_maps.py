@@ -10,7 +10,6 @@ from empirical.probing.measures.maps import (
     INNER,
     NO_ANSWER,
     OUTER,
-    Ridge,
     candidates,
     choose,
     decide,
@@ -19,7 +18,9 @@ from empirical.probing.measures.maps import (
     folds,
     held_out,
 )
-from empirical.statistics.resampling import FLIPS, explained_share, gained_share, holm, p_better, share, share_of
+from empirical.statistics.regression import KernelRidge
+from empirical.statistics.shares import bootstrap_share, bootstrap_share_of, explained_share, gained_share
+from empirical.statistics.significance import FLIPS, holm, p_better
 from tests.helpers.probed_models import noise
 
 
@@ -53,7 +54,7 @@ def test_a_tie_is_no_answer():
 def test_the_dual_solution_is_ridge_regression_with_an_intercept():
     states, targets = noise(12, 7), noise(12, 3, seed=1)
     train, test = np.arange(9), np.arange(9, 12)
-    ridge = Ridge(kernel(states), train)
+    ridge = KernelRidge(kernel(states), train)
     penalty = 0.3
     dual = (ridge.rows(kernel(states), test) * ridge.filter(penalty)) @ ridge.within(targets[train])
     centred = states[train] - states[train].mean(axis=0)
@@ -66,7 +67,7 @@ def test_a_map_at_full_rank_is_the_ridge_solution_and_at_rank_k_its_leading_part
     states, found, objects = linear(40, 9, 12, spread=1.0)
     full = fit(states, found, objects, 0.1, found.coordinates.shape[1])
     assert full(states).shape == (40, 12)
-    ridge = Ridge(kernel(states), np.arange(40))
+    ridge = KernelRidge(kernel(states), np.arange(40))
     expected = (ridge.vectors * ridge.values * ridge.filter(0.1)) @ ridge.within(found.coordinates[objects])
     expected = (expected + found.coordinates[objects].mean(axis=0)) @ found.basis + found.centre
     np.testing.assert_allclose(full(states), expected, atol=1e-9)
@@ -174,11 +175,11 @@ def test_similarity_finds_what_lies_in_the_state_itself_and_only_that():
 
 
 def test_intervals_hold_the_value_and_narrow_with_the_subjects():
-    few, many = share([0, 1] * 20), share([0, 1] * 400)
+    few, many = bootstrap_share([0, 1] * 20), bootstrap_share([0, 1] * 400)
     assert few.low < few.value == 0.5 < few.high
     assert many.high - many.low < few.high - few.low
     assert few.high - few.low == pytest.approx(4 * 0.5 / np.sqrt(40), rel=0.1)
-    assert share_of([1, 0], np.array([False, False])) is None
+    assert bootstrap_share_of([1, 0], np.array([False, False])) is None
     assert explained_share([1, 1], [4, 4]).value == 0.75
     assert explained_share([0, 0], [0, 0]).value == 0
     assert gained_share([2, 2], [1, 1], [4, 4]).value == 0.25
