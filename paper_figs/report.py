@@ -38,7 +38,7 @@ DEPTH_RELATIONS, DEPTH_HOPS, DEPTH_BITS = 4, 6, 4
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReportRow:
     """One row of the ledger as the page shows it: `anchor` is its place, `size` its N, R, k, b, j in words."""
 
     anchor: str
@@ -64,7 +64,7 @@ class Claim:
     assumptions: tuple[str, ...]
     statement: str
     proof: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ReportRow, ...]
 
     @property
     def status(self) -> Status:
@@ -97,7 +97,7 @@ class BoundTable:
 class Picture:
     """A figure of the catalogue: its SVG as a data address, or the reason why it could not be drawn."""
 
-    entry: catalogue.Entry
+    entry: catalogue.FigureEntry
     address: str
     reason: str
 
@@ -172,13 +172,13 @@ def _claims(rows: Sequence[Row], prefix: str) -> list[Claim]:
     return found
 
 
-def _entry(anchor: str, row: Row) -> Entry:
+def _entry(anchor: str, row: Row) -> ReportRow:
     numbers = {"N": row.entities, "R": row.relations, "k": row.hops, "b": row.bits, "j": row.stride}
     # No-break spaces, so that a line breaks between two numbers only.
     size = ", ".join(
         f"{name}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{value}" for name, value in numbers.items() if value is not None
     )
-    return Entry(anchor, row, size, _margin(row.margin))
+    return ReportRow(anchor, row, size, _margin(row.margin))
 
 
 def _margin(margin: Fraction | None) -> str:
@@ -199,7 +199,7 @@ def _counts(claims: Sequence[Claim]) -> dict[Status, int]:
     return {status: sum(row.status == status for row in rows) for status in SYMBOLS}
 
 
-def _unsettled(claims: Sequence[Claim]) -> list[Entry]:
+def _unsettled(claims: Sequence[Claim]) -> list[ReportRow]:
     """The entries that do not hold, failures first."""
     entries = [entry for claim in claims for entry in claim.entries]
     return [entry for status in ("fails", "undecided") for entry in entries if entry.row.status == status]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from empirical.comparison.beside_theory import Comparison
 from empirical.comparison.curves import Curve
 from empirical.comparison.laws import Measured
-from empirical.comparison.presets import Preset, preset
+from empirical.comparison.presets import ComparisonPreset, preset
 from empirical.models.runs import MEMORISED_AT
 from empirical.statistics.threshold import Threshold
 from theory.errors import InputError
@@ -82,7 +82,7 @@ class Point:
     high: float
 
 
-def preset_of(report: Any) -> Preset:
+def preset_of(report: Any) -> ComparisonPreset:
     """The preset of a comparison's report. InputError for a comparison that is not complete."""
     if not part(report, "complete", bool):
         raise InputError("the comparison is not complete")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
 
-Table = NDArray[np.int64]
-Move = Callable[[Table], Table]
+Objects = NDArray[np.int64]
+Move = Callable[[Objects], Objects]
 """Maps tuples, shape [R, ·], to equivalent ones."""
 
 MOST_OBJECTS = 2 * 10**6
@@ -71,12 +71,12 @@ def _power(base: int, exponent: int) -> int:
 # What is listed.
 
 
-def _permutations(entities: int) -> Table:
+def _permutations(entities: int) -> Objects:
     """Shape [N!, N], in lexicographic order."""
     return np.array(list(itertools.permutations(range(entities))), dtype=np.int64)
 
 
-def _matchings(entities: int) -> Table:
+def _matchings(entities: int) -> Objects:
     """All perfect matchings as involutions, shape [(N-1)!!, N]; shape [0, N] for odd N."""
 
     def extend(free: list[int], partner: list[int]) -> Iterator[list[int]]:
@@ -94,7 +94,7 @@ def _matchings(entities: int) -> Table:
     return np.array(found, dtype=np.int64).reshape(len(found), entities)
 
 
-def _tuples(objects: Table, relations: int) -> Table:
+def _tuples(objects: Objects, relations: int) -> Objects:
     """All R-tuples of rows of `objects` by their numbers, shape [R, len(objects)^R]; tuple i is column i."""
     return np.indices((len(objects),) * relations).reshape(relations, len(objects) ** relations)
 
@@ -102,7 +102,7 @@ def _tuples(objects: Table, relations: int) -> Table:
 # Classes under relabelling.
 
 
-def _classes(tuples: Table, objects: int, moves: list[Move], chosen: Table) -> int:
+def _classes(tuples: Objects, objects: int, moves: list[Move], chosen: Objects) -> int:
     """The classes of the chosen tuples (a union of classes), for moves that map tuples [R, ·] to equivalent ones."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -116,7 +116,7 @@ def _classes(tuples: Table, objects: int, moves: list[Move], chosen: Table) -> i
     return len(np.unique(labels[chosen]))
 
 
-def _generators(points: list[int], entities: int) -> list[Table]:
+def _generators(points: list[int], entities: int) -> list[Objects]:
     """A transposition and a cycle, which generate the symmetric group of the points; none for fewer than two."""
     if len(points) < 2:
         return []
@@ -126,31 +126,31 @@ def _generators(points: list[int], entities: int) -> list[Table]:
     return [transposition, cycle]
 
 
-def _numbers(rows: Table, objects: Table) -> Table:
+def _numbers(rows: Objects, objects: Objects) -> Objects:
     """The places of the rows in `objects`, which is in lexicographic order."""
     weights = objects.shape[1] ** np.arange(objects.shape[1])[::-1]
-    numbers: Table = np.searchsorted(objects @ weights, rows @ weights)
+    numbers: Objects = np.searchsorted(objects @ weights, rows @ weights)
     return numbers
 
 
-def _lookup(images: Table) -> Move:
+def _lookup(images: Objects) -> Move:
     """Every member g of a tuple replaced by images[g]."""
     return lambda tuples: images[tuples]
 
 
-def _reordering(order: Table) -> Move:
+def _reordering(order: Objects) -> Move:
     """The members of a tuple in another order."""
     return lambda tuples: tuples[order]
 
 
-def _relabellings(objects: Table, fixed: int = 0) -> list[Move]:
+def _relabellings(objects: Objects, fixed: int = 0) -> list[Move]:
     """Renaming the entities, except the first few: x becomes σ(x) everywhere, so g becomes σ g σ^{-1}."""
     entities = objects.shape[1]
     elements = _generators(list(range(fixed, entities)), entities)
     return [_lookup(_numbers(element[objects[:, np.argsort(element)]], objects)) for element in elements]
 
 
-def _connected(tuples: Table, objects: Table) -> Table:
+def _connected(tuples: Objects, objects: Objects) -> Objects:
     """Which tuples reach every entity from entity 0 (forwards, which is enough: all are permutations), shape [len]."""
     entities = objects.shape[1]
     reached = np.zeros((tuples.shape[1], entities), dtype=bool)
@@ -162,7 +162,7 @@ def _connected(tuples: Table, objects: Table) -> Table:
     return np.flatnonzero(reached.all(axis=1))
 
 
-def _disjoint(tuples: Table, objects: Table) -> Table:
+def _disjoint(tuples: Objects, objects: Objects) -> Objects:
     """Which tuples send no entity to the same one by two of their members."""
     pairs = itertools.combinations(range(len(tuples)), 2)
     shared = [np.any(objects[tuples[first]] == objects[tuples[second]], axis=1) for first, second in pairs]

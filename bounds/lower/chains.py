@@ -35,7 +35,7 @@ from itertools import pairwise
 from bounds.enclosure import log2_falling
 from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.dichotomy import loop_ranges, most_tree_roots, nodes
-from bounds.lower.frontier import Family, Range
+from bounds.lower.frontier import BoundFamily, Range
 from bounds.lower.information import check_readout
 from bounds.lower.learned_readout import full_bound, loop_members, most_full_roots
 from theory.definitions.fact_system import check_count
@@ -44,7 +44,7 @@ from theory.statements.assumptions import HONEST, ONE_PASS
 from theory.statements.inequalities import stands_on
 
 
-def honest_chain(entities: int, relations: int, prefixes: Sequence[int], readout: str = "fixed") -> Family:
+def honest_chain(entities: int, relations: int, prefixes: Sequence[int], readout: str = "fixed") -> BoundFamily:
     """T3c for the chain whose tokens stand after k_1 < … < k_s = `prefixes` letters: loops, and trees.
 
     Trees are grown at every step if the read-out is fixed, only at the first (T2e's) if it is learned or tied.
@@ -54,15 +54,15 @@ def honest_chain(entities: int, relations: int, prefixes: Sequence[int], readout
     loops = any_chain(entities, relations, longest, readout)
     if readout == "fixed":
         trees = tuple(_tree_range(entities, relations, prefixes, step) for step in range(len(prefixes)))
-        return Family(loops.members, trees + loops.ranges)
+        return BoundFamily(loops.members, trees + loops.ranges)
     roots = most_full_roots(entities, relations, prefixes[0])
     if not roots:
         return loops
     first = full_bound(entities, relations, prefixes[0], roots, tied=readout == "tied")
-    return Family((*loops.members, _on_chains(first, f"the first step takes {prefixes[0]} hops")))
+    return BoundFamily((*loops.members, _on_chains(first, f"the first step takes {prefixes[0]} hops")))
 
 
-def any_chain(entities: int, relations: int, step_hops: int, readout: str = "fixed") -> Family:
+def any_chain(entities: int, relations: int, step_hops: int, readout: str = "fixed") -> BoundFamily:
     """T3c for every honest chain in which some step takes at least `step_hops` hops: loops."""
     check_sizes(entities, relations, step_hops)
     check_readout(readout)
@@ -70,9 +70,9 @@ def any_chain(entities: int, relations: int, step_hops: int, readout: str = "fix
     nothing = empty("T3c", "no tree fits, or nothing is asked for")
     if readout == "fixed":
         ranges = [Range(_each_on_chains(r, step), r.last) for r in loop_ranges(entities, relations, step_hops)]
-        return Family((nothing,), tuple(ranges))
+        return BoundFamily((nothing,), tuple(ranges))
     members = loop_members(entities, relations, step_hops, tied=readout == "tied")
-    return Family((nothing, *(_on_chains(bound, step) for bound in members)))
+    return BoundFamily((nothing, *(_on_chains(bound, step) for bound in members)))
 
 
 def chain_bound(entities: int, relations: int, prefixes: Sequence[int], step: int, roots: int) -> Bound:

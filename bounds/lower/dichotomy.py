@@ -37,7 +37,7 @@ not optimal. With R >= 2, at m = 1: d·b + B >= R^k·log2(N/2e); at the largest 
 
 from bounds.enclosure import log2_falling
 from bounds.lower.bound import Bound, check_sizes, empty
-from bounds.lower.frontier import Family, Range
+from bounds.lower.frontier import BoundFamily, Range
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
 from theory.statements.inequalities import stands_on
@@ -78,12 +78,12 @@ def loop_bound(entities: int, relations: int, hops: int, roots: int, branching: 
     return Bound("T2c", roots, 1, information, formula, stands_on("T2c", "loops"), shape)
 
 
-def fixed_readout(entities: int, relations: int, hops: int) -> Family:
+def fixed_readout(entities: int, relations: int, hops: int) -> BoundFamily:
     """T2c for every number of roots, by trees and by loops."""
     check_sizes(entities, relations, hops)
     ranges = [Range(lambda m: tree_bound(entities, relations, hops, m), most_tree_roots(entities, relations, hops))]
     ranges += loop_ranges(entities, relations, hops)
-    return Family((empty("T2c", "no tree fits, or nothing is asked for"),), tuple(ranges))
+    return BoundFamily((empty("T2c", "no tree fits, or nothing is asked for"),), tuple(ranges))
 
 
 def loop_ranges(entities: int, relations: int, hops: int) -> list[Range]:

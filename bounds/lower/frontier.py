@@ -33,7 +33,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Family:
+class BoundFamily:
     """Bounds that all hold: single ones, and ranges too long to list. Never empty."""
 
     members: tuple[Bound, ...] = ()
@@ -53,30 +53,30 @@ class Corner:
     after: Bound | None
 
 
-def strongest_for_dimension(family: Family, shared_bits: int = 0) -> Bound:
+def strongest_for_dimension(family: BoundFamily, shared_bits: int = 0) -> Bound:
     """The member that asks for the largest d·b when B = shared_bits."""
     return _strongest(family, lambda bound: _dimension_bits(bound, shared_bits))
 
 
-def strongest_for_shared_bits(family: Family, dimension_bits: int) -> Bound:
+def strongest_for_shared_bits(family: BoundFamily, dimension_bits: int) -> Bound:
     """The member that asks for the largest B when d·b = dimension_bits."""
     return _strongest(family, lambda bound: bound.information - constant(bound.rows * dimension_bits))
 
 
-def smallest_dimension(family: Family, bits: int, shared_bits: int = 0) -> int:
+def smallest_dimension(family: BoundFamily, bits: int, shared_bits: int = 0) -> int:
     """The smallest integer d >= 0 that every member admits with b-bit entries and B = shared_bits."""
     check_count("shared bits", shared_bits, at_least=0)
     return strongest_for_dimension(family, shared_bits).smallest_dimension(bits, shared_bits)
 
 
-def smallest_shared_bits(family: Family, bits: int, dimension: int) -> int:
+def smallest_shared_bits(family: BoundFamily, bits: int, dimension: int) -> int:
     """The smallest integer B >= 0 that every member admits at dimension d with b-bit entries."""
     check_count("bits", bits)
     check_count("dimension", dimension, at_least=0)
     return strongest_for_shared_bits(family, bits * dimension).smallest_shared_bits(bits, dimension)
 
 
-def frontier(family: Family, points: int = 64) -> tuple[Corner, ...]:
+def frontier(family: BoundFamily, points: int = 64) -> tuple[Corner, ...]:
     """The corners of the envelope from y = 0 to B = 0, y = d·b increasing.
 
     A range of at most `points` bounds is used whole, and the result is exact. Of a longer one, geometrically spaced
@@ -113,7 +113,7 @@ def spaced(largest: int, points: int) -> list[int]:
     return chosen
 
 
-def _strongest(family: Family, objective: Callable[[Bound], Logarithm]) -> Bound:
+def _strongest(family: BoundFamily, objective: Callable[[Bound], Logarithm]) -> Bound:
     candidates = list(family.members)
     candidates += [_peak(members, objective) for members in family.ranges if members.last]
     best, best_value = candidates[0], objective(candidates[0])

@@ -32,14 +32,14 @@ Tree nodes that some relation neither joins nor is asked about are matched with 
 from bounds.enclosure import log2_falling
 from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.dichotomy import nodes
-from bounds.lower.frontier import Family, Range
+from bounds.lower.frontier import BoundFamily, Range
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
 from theory.records.work import largest
 from theory.statements.inequalities import stands_on
 
 
-def involutions(entities: int, relations: int, hops: int) -> Family:
+def involutions(entities: int, relations: int, hops: int) -> BoundFamily:
     """T9 for every number of roots, and for k' = k, k-2, … hops."""
     _check_matchings(entities, relations, hops)
     ranges = []
@@ -50,7 +50,7 @@ def involutions(entities: int, relations: int, hops: int) -> Family:
     too_large = [length for length in range(2 - hops % 2, hops + 1, 2) if not most_roots(entities, relations, length)]
     if relations > 1 and too_large:
         members.append(pruned_bound(entities, relations, too_large[0]))
-    return Family(tuple(members), tuple(ranges))
+    return BoundFamily(tuple(members), tuple(ranges))
 
 
 def involution_bound(entities: int, relations: int, hops: int, roots: int) -> Bound:

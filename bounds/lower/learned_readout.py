@@ -44,7 +44,7 @@ Related: Ω(√N)-bit distance labels of bounded-degree graphs (Gavoille, Peleg,
 from bounds.enclosure import Logarithm, log2_falling
 from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.dichotomy import nodes
-from bounds.lower.frontier import Family, spaced
+from bounds.lower.frontier import BoundFamily, spaced
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
 from theory.records.work import largest
@@ -53,13 +53,13 @@ from theory.statements.inequalities import stands_on
 GRID = 64  # how many values of M the loops are tried with
 
 
-def learned_readout(entities: int, relations: int, hops: int, *, tied: bool = False) -> Family:
+def learned_readout(entities: int, relations: int, hops: int, *, tied: bool = False) -> BoundFamily:
     """T2e's lower bounds: full trees with the most roots, and loops over the grid of M."""
     check_sizes(entities, relations, hops)
     members = [empty("T2e", "no pair of trees fits, or nothing is asked for")]
     if roots := most_full_roots(entities, relations, hops):
         members.append(full_bound(entities, relations, hops, roots, tied=tied))
-    return Family((*members, *loop_members(entities, relations, hops, tied=tied)))
+    return BoundFamily((*members, *loop_members(entities, relations, hops, tied=tied)))
 
 
 def full_bound(entities: int, relations: int, hops: int, roots: int, *, tied: bool = False) -> Bound:

@@ -25,7 +25,7 @@ from bounds.enclosure import log2, log2_falling
 from bounds.lower.beyond import long_words
 from bounds.lower.bound import Bound, check_sizes
 from bounds.lower.dichotomy import fixed_readout
-from bounds.lower.frontier import Family, strongest_for_dimension
+from bounds.lower.frontier import BoundFamily, strongest_for_dimension
 from theory.statements.inequalities import stands_on
 
 FORMULA_STEPS = 50_000  # k·R^{2(k-1)} up to which the formula is evaluated: some hundredths of a second
@@ -50,7 +50,7 @@ def universal_hops(entities: int, relations: int, hops: int) -> Bound:
         candidates.append(
             Bound("T2d", 1, 0, last, "R·log2 (N)_{R^(k-1)}", assumptions, "the last term of the formula of T2d")
         )
-    best = strongest_for_dimension(Family(tuple(candidates)))
+    best = strongest_for_dimension(BoundFamily(tuple(candidates)))
     below = f"T_k from below: {best.argument}"
     information = best.information.times(Fraction(1, best.rows))
     return Bound("T2d", 1, 0, information, best.formula, assumptions, below)

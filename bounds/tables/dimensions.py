@@ -47,7 +47,7 @@ LARGEST_TABLED = 10**400  # widths and numbers of parameters beyond it are left 
 
 
 @dataclass(frozen=True)
-class Setting:
+class BoundSetting:
     """N entities, R relations, k hops, b-bit subject entries, B shared bits, the read-out, and the error rate ε."""
 
     entities: int
@@ -60,7 +60,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Row:
+class BoundRow:
     """One bound or construction in one setting.
 
     label: a construction's theorem, with its name where it has several; or what a lower bound applies to. dimension:
@@ -69,7 +69,7 @@ class Row:
     against, and least the dimension which that admits. statement: a lower bound, its right side rounded down.
     """
 
-    setting: Setting
+    setting: BoundSetting
     label: str
     side: str
     dimension: int | None
@@ -89,7 +89,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelClass:
     """A class of models with a lower bound of its own: universal or not, one pass or a chain, and its read-out."""
 
     kind: Literal["universal", "any", "chain"]
@@ -107,7 +107,7 @@ class Built:
 
     label: str
     construction: str
-    model: Model
+    model: ModelClass
     table_rows: int = 1
     memory: int = 0
     digits: bool = True
@@ -121,27 +121,27 @@ def settings(
     shared_bits: int = 0,
     readout: str = "fixed",
     error: Fraction = Fraction(0),
-) -> list[Setting]:
+) -> list[BoundSetting]:
     """Every combination, in that order. InputError for more than `MOST_SETTINGS` of them."""
     number = len(entities) * len(relations) * len(hops) * len(bits)
     if number > MOST_SETTINGS:
         raise InputError(f"{number} settings are too many for one table; at most {MOST_SETTINGS} are computed")
     grid = product(entities, relations, hops, bits)
-    return [Setting(*sizes, shared_bits, readout, error) for sizes in grid]
+    return [BoundSetting(*sizes, shared_bits, readout, error) for sizes in grid]
 
 
-def bound_rows(settings: Iterable[Setting]) -> list[Row]:
+def bound_rows(settings: Iterable[BoundSetting]) -> list[BoundRow]:
     """All lower bounds and constructions that apply to each setting, in the order of the settings."""
     return [row for setting in settings for row in (*lower_rows(setting), *upper_rows(setting))]
 
 
-def lower_rows(setting: Setting) -> list[Row]:
+def lower_rows(setting: BoundSetting) -> list[BoundRow]:
     """The lower bounds at the setting's B."""
     check_readout(setting.readout)
-    models = {"universal": Model("universal"), "any model, fixed": Model("any")}
+    models = {"universal": ModelClass("universal"), "any model, fixed": ModelClass("any")}
     if setting.readout != "fixed":
-        models[f"any model, {setting.readout}"] = Model("any", setting.readout)
-    models["honest chain"] = Model("chain", setting.readout)
+        models[f"any model, {setting.readout}"] = ModelClass("any", setting.readout)
+    models["honest chain"] = ModelClass("chain", setting.readout)
     rows = [_lower_row(setting, name, model) for name, model in models.items()]
     if not setting.error:
         width = universal_width(setting.entities, setting.relations, setting.hops)
@@ -150,19 +150,19 @@ def lower_rows(setting: Setting) -> list[Row]:
     return rows
 
 
-def upper_rows(setting: Setting) -> list[Row]:
+def upper_rows(setting: BoundSetting) -> list[BoundRow]:
     """The constructions that apply to the setting's number of hops and read-out."""
     return [_upper_row(setting, built) for built in _constructions(setting)]
 
 
-def strongest(model: Model, setting: Setting, shared_bits: int) -> Bound | None:
+def strongest(model: ModelClass, setting: BoundSetting, shared_bits: int) -> Bound | None:
     """The best lower bound on d for a class of models at B = shared_bits; None if none is known at the setting's ε."""
     return _strongest(model, setting.entities, setting.relations, setting.hops, setting.error, shared_bits)
 
 
 @lru_cache(maxsize=4096)
 def _strongest(
-    model: Model, entities: int, relations: int, hops: int, error: Fraction, shared_bits: int
+    model: ModelClass, entities: int, relations: int, hops: int, error: Fraction, shared_bits: int
 ) -> Bound | None:
     if error:
         return _with_errors(model, entities, relations, hops, error)
@@ -178,7 +178,7 @@ def _strongest(
     return strongest_for_dimension(family, shared_bits)
 
 
-def _with_errors(model: Model, entities: int, relations: int, hops: int, error: Fraction) -> Bound | None:
+def _with_errors(model: ModelClass, entities: int, relations: int, hops: int, error: Fraction) -> Bound | None:
     if hops == 1:
         if model.kind == "universal":
             return universal_with_errors(entities, relations, error)
@@ -186,47 +186,49 @@ def _with_errors(model: Model, entities: int, relations: int, hops: int, error: 
     return universal_hops_with_errors(entities, relations, hops, error) if model.kind == "universal" else None
 
 
-def _constructions(setting: Setting) -> list[Built]:
+def _constructions(setting: BoundSetting) -> list[Built]:
     length, many = (setting.entities - 1).bit_length(), setting.hops > 1
     memory = setting.entities * setting.relations**setting.hops * length
     deep_memory = setting.entities * setting.relations * length if many else 0
-    universal = Model("universal")
-    middle = [Built("T2e", "untied", Model("any", "learned"), table_rows=2, digits=False)]
+    universal = ModelClass("universal")
+    middle = [Built("T2e", "untied", ModelClass("any", "learned"), table_rows=2, digits=False)]
     if setting.hops % 2:
-        middle.append(Built("T2e split", "split", Model("any", "learned"), table_rows=2, digits=False))
+        middle.append(Built("T2e split", "split", ModelClass("any", "learned"), table_rows=2, digits=False))
     if setting.readout == "tied":
-        middle = [Built("T2e", "tied", Model("any", "tied"), digits=False)]
+        middle = [Built("T2e", "tied", ModelClass("any", "tied"), digits=False)]
     single = [
         Built("T1b", "digits", universal),
         Built("T1d", "lookup", universal),
         Built("T1d concatenated", "concatenated", universal),
     ]
-    strided = Built("T3b", "fixed", Model("chain", "fixed", STRIDE))
+    strided = Built("T3b", "fixed", ModelClass("chain", "fixed", STRIDE))
     if setting.readout == "learned":
-        strided = Built("T3b", "learned", Model("chain", "learned", STRIDE), table_rows=2, digits=False)
+        strided = Built("T3b", "learned", ModelClass("chain", "learned", STRIDE), table_rows=2, digits=False)
     return [
         *([] if many else single),
         Built("T2", "direct", universal),
-        Built("T2b", "memory", Model("any"), table_rows=0, memory=memory, digits=False),
+        Built("T2b", "memory", ModelClass("any"), table_rows=0, memory=memory, digits=False),
         *middle,
-        Built("T3", "parabola", Model("chain")),
+        Built("T3", "parabola", ModelClass("chain")),
         *([strided] if many else []),
-        Built("T4", "deep", Model("any"), memory=deep_memory, digits=False),
+        Built("T4", "deep", ModelClass("any"), memory=deep_memory, digits=False),
     ]
 
 
-def _lower_row(setting: Setting, name: str, model: Model) -> Row:
+def _lower_row(setting: BoundSetting, name: str, model: ModelClass) -> BoundRow:
     bound = strongest(model, setting, setting.shared_bits)
     if bound is None:
-        return Row(setting, name, "lower", None, statement="none is known at an error rate above 0")
+        return BoundRow(setting, name, "lower", None, statement="none is known at an error rate above 0")
     smallest = bound.smallest_dimension(setting.bits, setting.shared_bits)
     return _row_of_bound(setting, name, bound, dimension=smallest, width=None)
 
 
-def _row_of_bound(setting: Setting, name: str, bound: Bound, *, dimension: int | None, width: int | None) -> Row:
+def _row_of_bound(
+    setting: BoundSetting, name: str, bound: Bound, *, dimension: int | None, width: int | None
+) -> BoundRow:
     value = bound.value
     right = value.decimals()[0] if isinstance(value, Interval) else str(value)
-    return Row(
+    return BoundRow(
         setting,
         name,
         "lower",
@@ -239,7 +241,7 @@ def _row_of_bound(setting: Setting, name: str, bound: Bound, *, dimension: int |
     )
 
 
-def _upper_row(setting: Setting, built: Built) -> Row:
+def _upper_row(setting: BoundSetting, built: Built) -> BoundRow:
     identifier = built.label.split()[0]
     bits = setting.bits if built.digits else 1
     stride = built.model.stride if identifier == "T3b" else None
@@ -247,7 +249,7 @@ def _upper_row(setting: Setting, built: Built) -> Row:
         identifier, built.construction, setting.entities, setting.relations, setting.hops, bits, stride
     )
     bound = strongest(built.model, setting, built.memory)
-    return Row(
+    return BoundRow(
         setting,
         built.label,
         "upper",

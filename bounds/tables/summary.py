@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from bounds.tables.dimensions import Row, Setting
+from bounds.tables.dimensions import BoundRow, BoundSetting
 from bounds.tables.layout import FORMATS, Cell, Table, render, shown
 from theory.errors import InputError
 from theory.statements.assumptions import Assumption
@@ -14,7 +14,7 @@ LONG_COLUMNS = (
 )  # fmt: skip
 
 
-def render_bounds(rows: Sequence[Row], layout: str) -> str:
+def render_bounds(rows: Sequence[BoundRow], layout: str) -> str:
     """All rows in one of `layout.FORMATS`.
 
     CSV and JSON have a line for each row, with exact integers and the ratio rounded to four places. The others have two
@@ -27,15 +27,15 @@ def render_bounds(rows: Sequence[Row], layout: str) -> str:
     return render(dimension_table(rows), layout) + "\n" + render(cost_table(rows), layout)
 
 
-def long_table(rows: Sequence[Row]) -> Table:
+def long_table(rows: Sequence[BoundRow]) -> Table:
     """One line for each bound and construction of each setting."""
     return Table("Lower and upper bounds", LONG_COLUMNS, tuple(_long(row) for row in rows))
 
 
-def dimension_table(rows: Sequence[Row]) -> Table:
+def dimension_table(rows: Sequence[BoundRow]) -> Table:
     """One line for each setting: the least dimension that each lower bound admits, and what each construction has."""
 
-    def cell(row: Row | None) -> Cell:
+    def cell(row: BoundRow | None) -> Cell:
         """The dimension, with × and the ratio to two places if there is one; None without a dimension."""
         if row is None or row.dimension is None:
             return None
@@ -55,7 +55,7 @@ def dimension_table(rows: Sequence[Row]) -> Table:
     return Table("Embedding dimension", (*_setting_heads(rows), *heads), tuple(body), tuple(notes))
 
 
-def cost_table(rows: Sequence[Row]) -> Table:
+def cost_table(rows: Sequence[BoundRow]) -> Table:
     """One line for each setting: the least width, and each construction's width, parameters and bits in all."""
     labels = [label for label in _labels(rows) if label == "width" or _first(rows, label).side == "upper"]
     heads = [head for label in labels for head in _cost_heads(label)]
@@ -77,7 +77,7 @@ def decimal(ratio: Fraction, places: int) -> str:
     return f"{shown(whole)}.{rest:0{places}d}" if whole < 10**9 else shown(whole)
 
 
-def _long(row: Row) -> tuple[Cell, ...]:
+def _long(row: BoundRow) -> tuple[Cell, ...]:
     setting = row.setting
     ratio = None if row.ratio is None else decimal(row.ratio, 4)
     return (
@@ -87,20 +87,20 @@ def _long(row: Row) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-def _note(label: str, rows: Sequence[Row]) -> str:
+def _note(label: str, rows: Sequence[BoundRow]) -> str:
     """The theorems that the rows of one label rest on, and the names of the assumptions that all of them share."""
     theorems = sorted({row.against for row in rows if row.side == "lower" and row.against})
     shared = [each.name for each in _shared(rows)] or [rows[0].statement]
     return f"{label}{' (' + ', '.join(theorems) + ')' if theorems else ''}: {', '.join(shared)}"
 
 
-def _shared(rows: Sequence[Row]) -> list[Assumption]:
+def _shared(rows: Sequence[BoundRow]) -> list[Assumption]:
     """The assumptions of the first row that has any, less those that another row does without."""
     known = [row.assumptions for row in rows if row.assumptions]
     return [each for each in known[0] if all(each in others for others in known)] if known else []
 
 
-def _legend(groups: Iterable[Sequence[Row]]) -> list[str]:
+def _legend(groups: Iterable[Sequence[BoundRow]]) -> list[str]:
     """Each assumption of the notes once, in full."""
     return [str(each) for each in dict.fromkeys(each for rows in groups for each in _shared(rows)) if each.text]
 
@@ -109,13 +109,13 @@ def _cost_heads(label: str) -> tuple[str, ...]:
     return ("width ≥",) if label == "width" else (f"{label} width", "parameters", "bits")
 
 
-def _setting_heads(rows: Sequence[Row]) -> tuple[str, ...]:
+def _setting_heads(rows: Sequence[BoundRow]) -> tuple[str, ...]:
     shared = ("shared bits",) if any(row.setting.shared_bits for row in rows) else ()
     error = ("error",) if any(row.setting.error for row in rows) else ()
     return ("entities", "relations", "hops", "bits", *shared, *error)
 
 
-def _setting_cells(rows: Sequence[Row], setting: Setting) -> tuple[Cell, ...]:
+def _setting_cells(rows: Sequence[BoundRow], setting: BoundSetting) -> tuple[Cell, ...]:
     every: dict[str, Cell] = {
         "entities": setting.entities,
         "relations": setting.relations,
@@ -127,18 +127,18 @@ def _setting_cells(rows: Sequence[Row], setting: Setting) -> tuple[Cell, ...]:
     return tuple(every[head] for head in _setting_heads(rows))
 
 
-def _labels(rows: Sequence[Row]) -> list[str]:
+def _labels(rows: Sequence[BoundRow]) -> list[str]:
     """Every label once: lower bounds as they first occur, then constructions in the order of the theorems."""
     lower = dict.fromkeys(row.label for row in rows if row.side == "lower")
     return [*lower, *sorted({row.label for row in rows if row.side == "upper"})]
 
 
-def _first(rows: Sequence[Row], label: str) -> Row:
+def _first(rows: Sequence[BoundRow], label: str) -> BoundRow:
     return next(row for row in rows if row.label == label)
 
 
-def _by_setting(rows: Sequence[Row], labels: Sequence[str]) -> list[tuple[Setting, list[Row | None]]]:
-    settings: dict[Setting, dict[str, Row]] = {}
+def _by_setting(rows: Sequence[BoundRow], labels: Sequence[str]) -> list[tuple[BoundSetting, list[BoundRow | None]]]:
+    settings: dict[BoundSetting, dict[str, BoundRow]] = {}
     for row in rows:
         settings.setdefault(row.setting, {})[row.label] = row
     return [(setting, [found.get(label) for label in labels]) for setting, found in settings.items()]

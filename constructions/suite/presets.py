@@ -29,8 +29,8 @@ CLAIMS = tuple(in_order({TRANSFER, SUPERPOSITION, *(entry.theorem for entry in C
 ROUNDED = {"T1 plain": ("float32", "bfloat16"), "T3 parabola": ("float32",)}
 
 # Sizes (N, R, setting) by construction, else by theorem, else the one at "".
-Table = dict[str, tuple[int, int, Setting]]
-MEDIUM: Table = {
+SizeTable = dict[str, tuple[int, int, Setting]]
+MEDIUM: SizeTable = {
     "T1": (1000, 8, Setting()),
     "T1b": (1000, 8, Setting(bits=4)),
     "T1b circle": (24, 3, Setting()),
@@ -40,7 +40,7 @@ MEDIUM: Table = {
     "T3 signs, softmax": (6, 2, Setting(hops=2, bits=2)),
     "": (50, 3, Setting(hops=3, bits=2, stride=2)),
 }
-LARGE: Table = {
+LARGE: SizeTable = {
     "T1": (2**14, 16, Setting()),
     "T1b": (2**14, 16, Setting(bits=4)),
     "T1d": (100, 2, Setting(bits=3)),
@@ -50,7 +50,7 @@ LARGE: Table = {
     "T6": (300, 5, Setting()),
     "": (500, 3, Setting(hops=4, bits=3, stride=3)),
 }
-LARGEST: Table = {
+LARGEST: SizeTable = {
     "T1 plain": (2**20, 16, Setting()),
     "T2": (4096, 4, Setting(hops=4)),
     "T2e": (4096, 4, Setting(hops=4)),
@@ -156,7 +156,7 @@ def _tolerant(plan: Plan) -> Check:
     return replace(check, run=partial(run, check))
 
 
-def _size_of(table: Table, entry: Entry, seed: int) -> Sizes:
+def _size_of(table: SizeTable, entry: Entry, seed: int) -> Sizes:
     chosen = table.get(entry.label) or table.get(entry.theorem) or table[""]
     return Sizes(*chosen, seed)
 

@@ -22,7 +22,7 @@ from theory.definitions.fact_system import Words
 
 
 @dataclass(frozen=True)
-class Superposition:
+class SuperpositionFit:
     """The least-squares fit of the subject rows by the codes of the answers to some words.
 
     `maps` [words, d, p] and `constant` [d] are a least-squares fit in float64 (the one of least norm where several
@@ -36,7 +36,7 @@ class Superposition:
     r_squared: float
 
 
-def superposition(transformer: Transformer, system: FactSystem, words: Words) -> Superposition:
+def superposition(transformer: Transformer, system: FactSystem, words: Words) -> SuperpositionFit:
     """Fit W_E[x] = Σ_w A_w·c(g_w(x)) + constant over the given words (one a row, shape [W, k])."""
     rows = transformer.W_E[: transformer.entities]
     codes = signs(system.follow_all(words).T, code_bits(system.entities)).reshape(system.entities, -1)
@@ -45,7 +45,7 @@ def superposition(transformer: Transformer, system: FactSystem, words: Words) ->
     both = np.concatenate([design, rows], axis=1)
     exact = np.issubdtype(rows.dtype, np.integer) and _rank(design) == _rank(both)
     maps = fit[:-1].reshape(len(words), -1, rows.shape[1]).transpose(0, 2, 1)
-    return Superposition(maps, fit[-1], exact, 1.0 if exact else _r_squared(rows, design @ fit))
+    return SuperpositionFit(maps, fit[-1], exact, 1.0 if exact else _r_squared(rows, design @ fit))
 
 
 def _rank(matrix: NDArray[Any]) -> int:

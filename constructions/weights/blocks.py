@@ -30,7 +30,7 @@ from theory.definitions.fact_system import Words
 
 
 @dataclass(frozen=True)
-class Family:
+class BlockFamily:
     """Blocks for words of `prefix` hops, each followed by a suffix of `suffix` hops, after `skipped` empty slots.
 
     All R^prefix words and R^suffix suffixes, unless only words that end in a relation below `ends_below` are taken, or
@@ -135,7 +135,7 @@ class SideBySide:
     W_out: Integers
 
 
-def side_by_side(families: Sequence[Family], system: FactSystem, code: RelationCode) -> SideBySide:
+def side_by_side(families: Sequence[BlockFamily], system: FactSystem, code: RelationCode) -> SideBySide:
     """The families' blocks in the order given, each copied by its windows to places of its own."""
     size = code_bits(system.entities)
     gates = [family.gates(code, size, 3 * family.places) for family in families]

@@ -25,7 +25,7 @@ from constructions.weights.parts import RelationCode, narrow
 
 
 @dataclass(frozen=True)
-class Reading:
+class PromptReading:
     """Positions and scores of the heads of a direct k-hop model: head 0 reads the subject, head i reads relation r_i.
 
     `W_pos` [k + 1, d]; `W_Q`, `W_K` [heads, d, 2]; heads = k + 1, or 1 when there is one relation.
@@ -46,7 +46,7 @@ def coordinates_needed(relations: int, hops: int, code_columns: int) -> int:
     return code_columns + (1 if relations > 1 and hops > 1 else 0) + 1
 
 
-def read_prompt(relations: int, hops: int, dimension: int, code_columns: int, largest: int) -> Reading:
+def read_prompt(relations: int, hops: int, dimension: int, code_columns: int, largest: int) -> PromptReading:
     """The heads, for relation tokens that use the first `code_columns` coordinates and subject entries up to
     `largest`.
     """
@@ -66,7 +66,7 @@ def read_prompt(relations: int, hops: int, dimension: int, code_columns: int, la
     if placed:
         W_pos[1:, place] = np.arange(1, hops + 1)
         W_K[:, place, 0] = 1
-    return Reading(W_pos, narrow(W_Q), narrow(W_K))
+    return PromptReading(W_pos, narrow(W_Q), narrow(W_K))
 
 
 def relation_rows(code: RelationCode, dimension: int) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from constructions.weights.blocks import Family
+from constructions.weights.blocks import BlockFamily
 from constructions.weights.parts import RelationCode, code_digits, digits, narrow, readout_by_distance, sum_of_blocks
 from constructions.weights.prompt_reading import read_prompt, relation_rows
 from theory import Block, FactSystem, Transformer
@@ -26,7 +26,7 @@ def construct(system: FactSystem, hops: int, bits: int = 1) -> Transformer:
     1.
     """
     size = code_digits(system.entities, bits)
-    family = Family(system.relations, check_count("hops", hops))
+    family = BlockFamily(system.relations, check_count("hops", hops))
     code = RelationCode(system.relations)
     dimension = family.blocks * size
     reading = read_prompt(system.relations, hops, dimension, code.columns, 2**bits - 1)

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constructions.weights.blocks import Family, side_by_side
+from constructions.weights.blocks import BlockFamily, side_by_side
 from constructions.weights.parts import RelationCode, narrow
 from constructions.weights.prompt_reading import coordinates_needed, read_prompt, relation_rows
 from theory import Block, FactSystem, InputError, Transformer
@@ -36,7 +36,7 @@ from theory.definitions.fact_system import check_count
 def construct(system: FactSystem, hops: int, *, tied: bool = False) -> Transformer:
     """T2e's transformer with a learned (or tied) read-out: entries -1, 0, +1 in W_E's entity rows and W_U, margin 2."""
     check_count("hops", hops)
-    return _assemble(system, hops, [Family(system.relations, -(-hops // 2), hops // 2)], tied=tied)
+    return _assemble(system, hops, [BlockFamily(system.relations, -(-hops // 2), hops // 2)], tied=tied)
 
 
 def construct_split(system: FactSystem, hops: int) -> Transformer:
@@ -44,13 +44,13 @@ def construct_split(system: FactSystem, hops: int) -> Transformer:
     if check_count("hops", hops) % 2 == 0:
         raise InputError(f"only an odd number of hops has a middle relation to split, not {hops}")
     first, outer = (system.relations + 1) // 2, hops // 2
-    families = [Family(system.relations, outer + 1, outer, ends_below=first)]
+    families = [BlockFamily(system.relations, outer + 1, outer, ends_below=first)]
     if first < system.relations:
-        families.append(Family(system.relations, outer, outer + 1, begins_at=first))
+        families.append(BlockFamily(system.relations, outer, outer + 1, begins_at=first))
     return _assemble(system, hops, families, tied=False)
 
 
-def _assemble(system: FactSystem, hops: int, families: Sequence[Family], *, tied: bool) -> Transformer:
+def _assemble(system: FactSystem, hops: int, families: Sequence[BlockFamily], *, tied: bool) -> Transformer:
     """Heads that read the prompt, gates and windows; tied rows hold the blocks of the answers after those of the
     subjects."""
     code = RelationCode(system.relations)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from constructions.weights.blocks import Family, side_by_side
+from constructions.weights.blocks import BlockFamily, side_by_side
 from constructions.weights.parts import (
     Integers,
     RelationCode,
@@ -69,12 +69,12 @@ def _code(system: FactSystem) -> RelationCode:
     return RelationCode(system.relations, first=1)
 
 
-def _families(relations: int, task: Task, *, meet_in_the_middle: bool) -> list[Family]:
+def _families(relations: int, task: Task, *, meet_in_the_middle: bool) -> list[BlockFamily]:
     """Blocks for words of `stride` hops and, if the first step has another number of hops, for these."""
     lengths = [task.stride] if task.first_step == task.stride else [task.stride, task.first_step]
     suffixes = [length // 2 if meet_in_the_middle else 0 for length in lengths]
     return [
-        Family(relations, length - suffix, suffix, task.stride - length)
+        BlockFamily(relations, length - suffix, suffix, task.stride - length)
         for length, suffix in zip(lengths, suffixes, strict=True)
     ]
 

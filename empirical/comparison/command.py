@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from bounds.tables.layout import Table, render
 from empirical.comparison.beside_theory import Comparison
-from empirical.comparison.compare import TRAINER, UNFINISHED, Report, rows, write
+from empirical.comparison.compare import TRAINER, UNFINISHED, ComparisonReport, rows, write
 from empirical.comparison.compare import compare as run_comparison
 from empirical.comparison.cost import CPU_CORE, GPU, estimate
-from empirical.comparison.middle import Outcome, described
+from empirical.comparison.middle import MiddleOutcome, described
 from empirical.comparison.presets import preset as find_preset
 from empirical.comparison.search import FOUND
 from empirical.execution.engine import deadline_after
@@ -66,7 +66,7 @@ def compare(
     time_budget: float | None = None,
     *,
     progress: Callable[[int, str], object],
-) -> Report:
+) -> ComparisonReport:
     """Run the comparison of a preset on the engine named. InputError without PyTorch, or for an unknown preset or
     device."""
     chosen = find_preset(preset)
@@ -105,7 +105,7 @@ def _pool(engine: str, address: str | None, workers: int | None, device: str) ->
     return RayPool(TRAINER, address=address, device=device)
 
 
-def succeeded(report: Report) -> bool:
+def succeeded(report: ComparisonReport) -> bool:
     """True iff the searches are complete, some run did not fail, and no claim is "not supported"."""
     return (
         report.complete
@@ -114,7 +114,7 @@ def succeeded(report: Report) -> bool:
     )
 
 
-def text(report: Report) -> str:
+def text(report: ComparisonReport) -> str:
     """The thresholds beside the theory, why a search ended without one, and the verdicts, for a terminal."""
     parts = [render(_thresholds(report, accuracy), "table") for accuracy in (0.99, 1.0)]
     if hindered := [f"{name}: {why}\n" for name, why in report.stopped if why not in (FOUND, UNFINISHED)]:
@@ -134,14 +134,14 @@ def text(report: Report) -> str:
     return "\n".join(parts)
 
 
-def _thresholds(report: Report, accuracy: float) -> Table:
+def _thresholds(report: ComparisonReport, accuracy: float) -> Table:
     heads = ("curve", "d*", "interval", "bits/coordinate", "bits/scalar", "lower bound", "T1b or T2", "T2e")
     chosen = [each for each in report.thresholds if each.accuracy == accuracy]
     notes = ("d*: half of the seeds memorise. Lower bound and T1b or T2: at that many bits a coordinate, rounded up.",)
     return Table(f"Thresholds at accuracy {accuracy}", heads, tuple(_line(each) for each in chosen), notes)
 
 
-def _middle(outcomes: Sequence[Outcome]) -> Table:
+def _middle(outcomes: Sequence[MiddleOutcome]) -> Table:
     heads = ("N", "R", "k", "d", "width", "rate", "start", "before", "lowest", "after", "perfect", "interval", "moved")
     notes = (
         "Before, lowest, after: mean accuracy at the start, at its lowest along the way, and at the end. Perfect: how",

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from empirical.comparison.beside_theory import Comparison, beside_theory
 from empirical.comparison.capacity_fit import Residual
 from empirical.comparison.laws import measure
-from empirical.comparison.middle import Outcome
+from empirical.comparison.middle import MiddleOutcome
 from empirical.comparison.middle import middle as train_from_middle
 from empirical.comparison.middle import rows as middle_rows
-from empirical.comparison.presets import Preset
+from empirical.comparison.presets import ComparisonPreset
 from empirical.comparison.search import Trace
 from empirical.comparison.verdicts import of_preset
 from empirical.execution.engine import Pool, deadline_after, run_on
@@ -41,7 +41,7 @@ Progress = Callable[[int, RunResult], None]
 
 
 @dataclass(frozen=True)
-class Report:
+class ComparisonReport:
     """What a comparison found. `complete` is False when the time was over before the searches had stopped.
 
     `thresholds` are at accuracy 0.99 and at 1.0; `stopped` says of each curve why its search ended; `exact` counts the
@@ -58,7 +58,7 @@ class Report:
     thresholds: tuple[Comparison, ...]
     verdicts: tuple[Verdict, ...]
     residuals: tuple[tuple[str, Residual], ...]
-    middle: tuple[Outcome, ...] = ()
+    middle: tuple[MiddleOutcome, ...] = ()
     device: str = "cpu"
 
     def as_json(self) -> str:
@@ -96,13 +96,13 @@ def train_and_check(configs: Sequence[RunConfig], device: str) -> Iterator[tuple
 
 
 def compare(
-    preset: Preset,
+    preset: ComparisonPreset,
     store: Store,
     pool: Pool,
     *,
     time_budget: float | None = None,
     progress: Progress = lambda done, result: None,
-) -> Report:
+) -> ComparisonReport:
     """Run the searches of a preset to their end, or until `time_budget` seconds are over, and judge what is known.
 
     Training from T2e comes last, in this process: it is short, and no threshold depends on it, so it is not stored, and
@@ -137,7 +137,7 @@ def _count_on(progress: Progress, before: int, done: int, total: int, result: Ru
     progress(before + done, result)
 
 
-def judge(preset: Preset, traces: Sequence[Trace]) -> Report:
+def judge(preset: ComparisonPreset, traces: Sequence[Trace]) -> ComparisonReport:
     """Thresholds, verdicts and E8's table from the runs that the searches used; verdicts only when they are
     complete.
     """
@@ -150,7 +150,7 @@ def judge(preset: Preset, traces: Sequence[Trace]) -> Report:
         if accuracy == MEMORISED_AT and complete:
             verdicts, residuals = of_preset(preset, measured)
     checked = [run.exact for run in runs.values() if run.exact is not None]
-    return Report(
+    return ComparisonReport(
         preset=preset.name,
         complete=complete,
         runs=len(runs),
@@ -163,7 +163,7 @@ def judge(preset: Preset, traces: Sequence[Trace]) -> Report:
     )
 
 
-def rows(report: Report) -> list[Row]:
+def rows(report: ComparisonReport) -> list[Row]:
     """The verdicts, and whether T2e is stable under training, as rows of the ledger, at the rung `measured`."""
     found = []
     for verdict in report.verdicts:
@@ -174,6 +174,6 @@ def rows(report: Report) -> list[Row]:
     return found + middle_rows(report.middle)
 
 
-def write(report: Report, path: Path) -> None:
+def write(report: ComparisonReport, path: Path) -> None:
     """Write the report as JSON, whole or not at all."""
     write_atomically(path, lambda file: file.write_text(report.as_json(), encoding="utf-8"))

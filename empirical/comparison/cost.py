@@ -13,7 +13,7 @@ import numpy as np
 
 from empirical.comparison.capacity import first_guess
 from empirical.comparison.search import Plan
-from empirical.models.runs import RunConfig, RunResult, Status
+from empirical.models.runs import RunConfig, RunResult, RunStatus
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ GPU = Device("one H200", 5e-4, 40 / 4e12, 6 / 60e12)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Runs, batches one after another, and seconds if one such device does everything without pause."""
 
     runs: int
@@ -50,7 +50,7 @@ def estimated_seconds(config: RunConfig, device: Device, memorised: bool) -> flo
     return steps * (device.step + share * answers * config.entities)
 
 
-def estimate(plan: Plan, device: Device, shift: float = 1.0, steepness: float = 30.0) -> Estimate:
+def estimate(plan: Plan, device: Device, shift: float = 1.0, steepness: float = 30.0) -> CostEstimate:
     """The price of a plan if every threshold is `shift` times E8's and success is logistic in log d."""
     known: dict[RunConfig, RunResult] = {}
     batches, seconds = 0, 0.0
@@ -60,6 +60,6 @@ def estimate(plan: Plan, device: Device, shift: float = 1.0, steepness: float = 
             chance = (1 + (shift * first_guess(curve) / config.dimension) ** steepness) ** -1
             memorised = bool(np.random.default_rng([config.dimension, config.seed]).random() < chance)
             seconds += estimated_seconds(config, device, memorised)
-            status: Status = "memorised" if memorised else "not memorised"
+            status: RunStatus = "memorised" if memorised else "not memorised"
             known[config] = RunResult(config, status, float(memorised), config.steps, 0.0)
-    return Estimate(len(known), batches, seconds)
+    return CostEstimate(len(known), batches, seconds)

@@ -105,7 +105,7 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Fit:
+class LawFit:
     """A law fitted to n thresholds. `scatter` is τ, in log d*; `residuals` are log(d*/prediction), by curve."""
 
     formula: str
@@ -127,21 +127,21 @@ class Fit:
         return asdict(self)
 
 
-def fit(law: Law, measured: Sequence[Measured], confidence: float = 0.95) -> Fit:
+def fit(law: Law, measured: Sequence[Measured], confidence: float = 0.95) -> LawFit:
     """The law fitted to thresholds. InputError with fewer than p + 3 of them, or if they cannot tell."""
     logs = np.log([each.dimension for each in measured])
     variances = np.array([each.deviation for each in measured]) ** 2
     return fit_values(law, [each.curve for each in measured], logs, variances, confidence)
 
 
-def fit_ratio(law: Law, pairs: Sequence[tuple[Measured, Measured]], confidence: float = 0.95) -> Fit:
+def fit_ratio(law: Law, pairs: Sequence[tuple[Measured, Measured]], confidence: float = 0.95) -> LawFit:
     """The law fitted to ratios of thresholds, first over second, at the first curve's N, R and k."""
     logs = np.array([np.log(first.dimension / second.dimension) for first, second in pairs])
     variances = np.array([first.deviation**2 + second.deviation**2 for first, second in pairs])
     return fit_values(law, [first.curve for first, _ in pairs], logs, variances, confidence)
 
 
-def fit_values(law: Law, curves: Sequence[Curve], logs: Array, variances: Array, confidence: float = 0.95) -> Fit:
+def fit_values(law: Law, curves: Sequence[Curve], logs: Array, variances: Array, confidence: float = 0.95) -> LawFit:
     """The law fitted by maximum likelihood to logarithms [n] with known variances [n], as the module's head says."""
     count, unknowns = len(curves), len(law.parameters)
     if count < unknowns + 3:
@@ -174,10 +174,10 @@ def fit_values(law: Law, curves: Sequence[Curve], logs: Array, variances: Array,
     terms = unknowns + 1
     aicc = 2 * terms - 2 * log_likelihood + 2 * terms * (terms + 1) / (count - terms - 1)
     residuals = tuple(float(value) for value in found.fun * deviations)
-    return Fit(law.formula, estimates, scatter, log_likelihood, float(aicc), residuals)
+    return LawFit(law.formula, estimates, scatter, log_likelihood, float(aicc), residuals)
 
 
-def fit_all(laws: Sequence[Law], measured: Sequence[Measured]) -> tuple[Fit, ...]:
+def fit_all(laws: Sequence[Law], measured: Sequence[Measured]) -> tuple[LawFit, ...]:
     """The fits of all laws to the same thresholds, the smallest AICc first."""
     return tuple(sorted((fit(law, measured) for law in laws), key=lambda each: each.aicc))
 

@@ -55,7 +55,7 @@ Progress = Callable[[int, RunResult], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MiddleOutcome:
     """All seeds of one size, learning rate and noise; a `noise` of None is the control, a random start.
 
     Accuracies (over all queries; `lowest` at the checks after the start) and distances are means over the runs that did
@@ -96,7 +96,7 @@ def middle(
     progress: Progress = lambda done, result: None,
     *,
     learning_rates: Sequence[float] = RATES,
-) -> tuple[Outcome, ...]:
+) -> tuple[MiddleOutcome, ...]:
     """Train from T2e at every (N, R, k), learning rate and noise, and from a random start; on the CPU, in one thread.
 
     The seeds are 0 .. seeds - 1; each has its own system, noise and random start, the same at every rate. `progress` is
@@ -108,7 +108,7 @@ def middle(
             raise InputError(f"noise is {each}; it must be a finite number, at least 0")
     exact: list[float | None] = [each for each in noise if each == 0]
     others: list[float | None] = [*(each for each in noise if each > 0), None]
-    found: list[Outcome] = []
+    found: list[MiddleOutcome] = []
     with one_thread():
         for size in sizes:
             for rate in learning_rates:
@@ -182,7 +182,7 @@ def _trials(
     ]
 
 
-def _outcome(noise: float | None, trials: Sequence[_Trial]) -> Outcome:
+def _outcome(noise: float | None, trials: Sequence[_Trial]) -> MiddleOutcome:
     from empirical.models.model import shapes, trained
 
     config = trials[0].result.config
@@ -194,7 +194,7 @@ def _outcome(noise: float | None, trials: Sequence[_Trial]) -> Outcome:
         low, high = float(interval.low), float(interval.high)
     scalars = sum(prod(shapes(config)[name]) for name in trained(config))
     wanted = demand(curve(config.entities, config.relations, hops=config.hops))
-    return Outcome(
+    return MiddleOutcome(
         config.entities,
         config.relations,
         config.hops,
@@ -221,7 +221,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def rows(outcomes: Sequence[Outcome]) -> list[Row]:
+def rows(outcomes: Sequence[MiddleOutcome]) -> list[Row]:
     """A row of the ledger for each size and learning rate: is T2e stable?
 
     It holds if, at noise 0 and at noise 0.1, all runs end perfect and the interval of that probability lies above one

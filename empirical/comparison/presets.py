@@ -37,7 +37,7 @@ HOPS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Preset:
+class ComparisonPreset:
     """Curves by experiment (a curve may serve several), E8's fitted and held-out ones, and the search with all.
 
     `middle_sizes` are the (N, R, k) at which training begins at T2e once the searches are over
@@ -59,7 +59,7 @@ class Preset:
         return known[experiment]
 
 
-def preset(name: str) -> Preset:
+def preset(name: str) -> ComparisonPreset:
     """The preset of that name. InputError, listing them, for an unknown one."""
     if name not in PRESETS:
         raise InputError(f"preset is {name!r}; it must be one of {', '.join(PRESETS)}")
@@ -78,7 +78,9 @@ def _hop_curves(sizes: Iterable[tuple[int, int, int]], **condition: Any) -> tupl
     )
 
 
-def _preset(name: str, experiments: dict[str, tuple[Curve, ...]], larger: tuple[Curve, ...], **search: Any) -> Preset:
+def _preset(
+    name: str, experiments: dict[str, tuple[Curve, ...]], larger: tuple[Curve, ...], **search: Any
+) -> ComparisonPreset:
     """All curves once. `larger` are the curves of `capacity` that E8 is tested on, not fitted to."""
     every = tuple(dict.fromkeys(each for curves in experiments.values() for each in curves))
     fitted = tuple(each for each in experiments["capacity"] if each not in larger)
@@ -86,10 +88,10 @@ def _preset(name: str, experiments: dict[str, tuple[Curve, ...]], larger: tuple[
     for group in (*HOPS, *FROZEN, "learned, selector width", "frozen both, selector width"):
         unseen = tuple(each for each in experiments.get(group, ()) if each not in experiments["capacity"])
         groups += [(group, unseen)] if unseen else []
-    return Preset(name, tuple(experiments.items()), fitted, tuple(groups), Plan(every, **search))
+    return ComparisonPreset(name, tuple(experiments.items()), fitted, tuple(groups), Plan(every, **search))
 
 
-def _quick() -> Preset:
+def _quick() -> ComparisonPreset:
     protocol: dict[str, Any] = {"steps": 1000}
     fitted, larger = [(32, 4), (32, 8), (64, 2), (64, 4), (64, 8)], [(128, 2), (128, 4), (128, 8), (256, 2), (256, 4)]
     hops = [(32, 2, 2), (32, 2, 3), (64, 2, 1), (64, 2, 2), (64, 4, 1), (64, 4, 2)]
@@ -102,7 +104,7 @@ def _quick() -> Preset:
     return _preset("quick", experiments, _curves(larger, **protocol), seeds=3, budget=24, largest_dimension=128)
 
 
-def _standard() -> Preset:
+def _standard() -> ComparisonPreset:
     fitted = [*product((32, 64), (2, 4)), (32, 8), (128, 4), (128, 8), (256, 2)]
     larger = [(64, 8), (128, 2), (256, 4), (256, 8), (512, 2), (1024, 2)]
     hops = [
@@ -140,7 +142,7 @@ def _standard() -> Preset:
     return replace(found, middle_sizes=((32, 2, 2), (32, 3, 2), (32, 2, 3)))
 
 
-def _paper() -> Preset:
+def _paper() -> ComparisonPreset:
     # Half of the standard budget of steps: what leaves every search time to end within ten minutes (`cost.estimate`).
     protocol: dict[str, Any] = {"steps": 1000, "precision": "tf32"}
     sizes = [(4096, relations) for relations in (2, 4, 8, 16)]

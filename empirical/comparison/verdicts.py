@@ -37,7 +37,7 @@ from empirical.comparison.laws import (
     pooled,
     usable,
 )
-from empirical.comparison.presets import Preset
+from empirical.comparison.presets import ComparisonPreset
 from empirical.statistics.verdict import Outcome, Verdict, rule_of
 from theory.errors import InputError
 
@@ -195,7 +195,7 @@ def budget(longer: Sequence[Measured], protocol: Sequence[Measured]) -> Verdict:
 
 
 def of_preset(
-    preset: Preset, measured: Mapping[Curve, Measured]
+    preset: ComparisonPreset, measured: Mapping[Curve, Measured]
 ) -> tuple[tuple[Verdict, ...], tuple[tuple[str, Residual], ...]]:
     """Every verdict that the experiments of a preset allow, and E8's table with the group of each curve.
 

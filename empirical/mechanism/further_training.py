@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from empirical.mechanism.fitting import without_denormals
-from empirical.mechanism.readout import Table
+from empirical.mechanism.readout import SubjectTable
 from empirical.mechanism.subject import Studied, of_run
 from empirical.models.model import Parameters, answers, emitted, gradients, system_of, trained
 from empirical.models.runs import RunConfig
@@ -34,7 +34,7 @@ class Further:
     """The model at the end, with the run's own table, the other tables, and its accuracy over the facts of all."""
 
     studied: Studied
-    others: tuple[Table, ...]
+    others: tuple[SubjectTable, ...]
     accuracy: float
 
 
@@ -69,7 +69,7 @@ def train_further(parameters: Parameters, config: RunConfig, steps: int, tables:
     studied = of_run({**final, "W_E": each[0]}, config, name)
     spare = studied.transformer.dimension - rows.shape[1]
     others = [
-        Table(np.pad(table.numpy().astype(np.float64), [(0, 0), (0, spare)]), system)
+        SubjectTable(np.pad(table.numpy().astype(np.float64), [(0, 0), (0, spare)]), system)
         for table, system in zip(each[1:], systems[1:], strict=True)
     ]
     return Further(studied, tuple(others), float(right.double().mean()))

@@ -48,7 +48,7 @@ CLEAR, BROAD = 0.9, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Gates:
+class HiddenGates:
     """What opens each hidden unit. `open_fraction` is p_w, shape [m, W], over the subjects; all else has shape [m].
 
     `best` is -1 for a unit that belongs to no word; `selectivity` is NaN for one that never opens. Information is in
@@ -142,8 +142,8 @@ class HiddenUnitResult:
     name: str
     words: Words
     subjects: int
-    gates: Gates
-    redrawn: Gates
+    gates: HiddenGates
+    redrawn: HiddenGates
     accuracy: Share
     ablated: Ablation
     control: Ablation
@@ -217,7 +217,7 @@ def hidden_units(
     )
 
 
-def gates(studied: Studied, sample: NDArray[np.int64], shuffles: int, generator: np.random.Generator) -> Gates:
+def gates(studied: Studied, sample: NDArray[np.int64], shuffles: int, generator: np.random.Generator) -> HiddenGates:
     """What opens each hidden unit, over the subjects of the sample; the units are taken some at a time."""
     count, facts = studied.transformer.width, len(sample) * len(studied.words)
     orders = generator.permuted(np.tile(np.arange(len(studied.words)), (shuffles, len(sample), 1)), axis=2)
@@ -225,7 +225,7 @@ def gates(studied: Studied, sample: NDArray[np.int64], shuffles: int, generator:
     parts = [
         _gates(_activations(studied, sample, slice(start, start + step)), orders) for start in range(0, count, step)
     ]
-    return Gates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return HiddenGates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _activations(studied: Studied, sample: NDArray[np.int64], units: slice) -> Floats:

@@ -50,7 +50,7 @@ CONTROLS = ("random, length of maps", "random, length of decoders", "shuffled an
 
 
 @dataclass(frozen=True, eq=False)
-class Effect:
+class InterventionEffect:
     """What one way of changing e_x does.
 
     `matrix[v, w]`, shape [W, W], is for v = w the fraction of answers that become the intended one, for v ≠ w the
@@ -92,8 +92,8 @@ class InterventionResult:
     accuracy: Share
     room: int
     misread: float
-    ways: dict[str, Effect]
-    controls: dict[str, Effect]
+    ways: dict[str, InterventionEffect]
+    controls: dict[str, InterventionEffect]
 
     def verdict(self, way: str = "maps") -> Outcome:
         """Does a change of one component change this component's answer alone, to the intended one?
@@ -226,7 +226,7 @@ def _effect(
     intended: NDArray[np.int64],
     before: NDArray[np.int64],
     changes: Floats,
-) -> Effect:
+) -> InterventionEffect:
     """Put the changed rows in place and ask every word; changes [W, X, d], intended [W, X], before [W, X]."""
     rows = studied.rows[sample]
     after = np.stack([emitted(studied, rows + change) for change in changes])
@@ -236,4 +236,4 @@ def _effect(
     low, high = clopper_pearson(hits.sum(axis=-1), len(sample))
     spread = np.sqrt(((studied.rows - studied.rows.mean(axis=0)) ** 2).sum(axis=1).mean())
     length = float(np.linalg.norm(changes, axis=-1).mean() / spread) if spread else 0.0
-    return Effect(hits.mean(axis=-1), low, high, exact_share(hits[own]), exact_share(~hits[~own]), length)
+    return InterventionEffect(hits.mean(axis=-1), low, high, exact_share(hits[own]), exact_share(~hits[~own]), length)

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.readout import Table, tables_of
+from empirical.mechanism.readout import SubjectTable, tables_of
 from empirical.mechanism.subject import Floats, Studied, accuracy, forward
 from empirical.statistics.regression import leave_one_out_ridge
 from empirical.statistics.subspaces import ROUNDING, principal_axes
@@ -60,7 +60,7 @@ class Inverse:
     prior: float
 
 
-def invert(studied: Studied, others: Sequence[Table] = (), emitting: Studied | None = None) -> Inverse:
+def invert(studied: Studied, others: Sequence[SubjectTable] = (), emitting: Studied | None = None) -> Inverse:
     """Learn from the model's own subjects, and those of other tables that it serves.
 
     `emitting` is the model that says what is emitted for an answer, where it is not `studied` itself: with another MLP

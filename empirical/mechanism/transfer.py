@@ -30,7 +30,7 @@ import numpy as np
 
 from empirical.mechanism.fitting import STEPS, fit_rows
 from empirical.mechanism.inversion import invert, linearised_again, solved
-from empirical.mechanism.readout import Maps, Table, all_maps
+from empirical.mechanism.readout import Maps, SubjectTable, all_maps
 from empirical.mechanism.subject import Floats, Studied, accuracy, emitted
 from empirical.statistics.shares import Share, exact_share
 from theory import FactSystem
@@ -82,7 +82,7 @@ class Transfer:
 
 def transfer(
     studied: Studied,
-    others: Sequence[Table] = (),
+    others: Sequence[SubjectTable] = (),
     *,
     systems: int = 3,
     steps: int = STEPS,
@@ -122,7 +122,7 @@ def with_redrawn_mlp(studied: Studied, seed: int = 0) -> Studied:
 
 def _all_ways(
     studied: Studied,
-    others: Sequence[Table],
+    others: Sequence[SubjectTable],
     maps: Maps,
     systems: int,
     steps: int,

@@ -67,10 +67,10 @@ class ConditionVerdict:
         return {**asdict(self), "numbers": numbers, "as known": self.as_known}
 
 
-Interval = Mapping[str, float]
+NumberWithInterval = Mapping[str, float]
 
 
-def superposition(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
+def superposition(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E3: supported if held-out subjects have their answers decoded at 0.9 or more and their rows explained with R² of
     0.5 or more, while shuffled answers and random rows have at most 0.1 of either. A fit that falls short decides
     nothing where the maps have as many directions as there are subjects to fit them to.
@@ -85,7 +85,7 @@ def superposition(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
     return ("undecided" if few and status == "not supported" else status), numbers
 
 
-def intervention(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
+def intervention(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E4, components moved along the fitted maps, by the rule of `interventions.InterventionResult.verdict`: success of
     0.9 or more, leakage of 0.1 or less, no control as successful.
     """
@@ -95,7 +95,7 @@ def intervention(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
     return found["verdicts"]["maps"], numbers
 
 
-def selector(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
+def selector(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E4, hidden units, by the rule of `hidden_units.HiddenUnitResult.verdict`: without a word's units at most 0.1 of
     its answers are left and 0.9 of the others', and the units are broader than a table's.
     """
@@ -105,7 +105,7 @@ def selector(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
     return found["verdict"], {**numbers, "own word, random units ablated": random["own"]}
 
 
-def generic(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
+def generic(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E5: supported if rows made in closed form of the fitted maps answer 0.9 or more of all new facts, and at most 0.1
     under an MLP drawn anew. The other ways are reported beside it, each with its own control.
     """
@@ -115,7 +115,7 @@ def generic(analysis: Analysis) -> tuple[Outcome, dict[str, Interval]]:
     return _judge([(numbers["maps"], CLEAR)], [numbers["maps, MLP redrawn"]]), numbers
 
 
-RULES: tuple[tuple[str, str, Callable[[Analysis], tuple[Outcome, dict[str, Interval]]]], ...] = (
+RULES: tuple[tuple[str, str, Callable[[Analysis], tuple[Outcome, dict[str, NumberWithInterval]]]], ...] = (
     ("E3", "read_out", superposition),
     ("E4", "interventions", intervention),
     ("E4, units", "hidden_units", selector),
@@ -123,7 +123,7 @@ RULES: tuple[tuple[str, str, Callable[[Analysis], tuple[Outcome, dict[str, Inter
 )
 
 
-def _judge(wanted: Sequence[tuple[Interval, float]], controls: Sequence[Interval]) -> Outcome:
+def _judge(wanted: Sequence[tuple[NumberWithInterval, float]], controls: Sequence[NumberWithInterval]) -> Outcome:
     """Intervals that must reach their bounds, and controls that must stay below CONTROL."""
     if any(one["high"] < bound for one, bound in wanted) or any(one["low"] > CONTROL for one in controls):
         return "not supported"
@@ -153,7 +153,7 @@ def verdicts(analyses: Sequence[Analysis]) -> tuple[ConditionVerdict, ...]:
     return tuple(found)
 
 
-def _means(found: Sequence[Mapping[str, Interval]]) -> tuple[tuple[str, float, float, float], ...]:
+def _means(found: Sequence[Mapping[str, NumberWithInterval]]) -> tuple[tuple[str, float, float, float], ...]:
     """The mean of each number over the models, with its 95 % t-interval within [0, 1] (R² has no least value); of one
     model its own interval.
     """

@@ -15,11 +15,11 @@ from typing import Any, Literal
 from theory.definitions.fact_system import check_count
 from theory.errors import InputError
 
-Table = Literal["learned", "frozen"]
-Readout = Literal["learned", "frozen", "tied"]
-Attention = Literal["uniform", "learned"]
+TableKind = Literal["learned", "frozen"]
+ReadoutKind = Literal["learned", "frozen", "tied"]
+AttentionKind = Literal["uniform", "learned"]
 Precision = Literal["float32", "tf32", "bfloat16"]
-Status = Literal["memorised", "not memorised", "failed"]
+RunStatus = Literal["memorised", "not memorised", "failed"]
 
 # A model has memorised when it answers at least this fraction of all its queries; 1.0 is reported beside it.
 MEMORISED_AT = 0.99
@@ -43,9 +43,9 @@ class RunConfig:
     width: int
     hops: int = 1
     chain: bool = False
-    subjects: Table = "learned"
-    readout: Readout = "learned"
-    attention: Attention = "uniform"
+    subjects: TableKind = "learned"
+    readout: ReadoutKind = "learned"
+    attention: AttentionKind = "uniform"
     residual: bool = False
     learning_rate: float = 0.1
     weight_decay: float = 0.0
@@ -102,7 +102,7 @@ class RunResult:
     """
 
     config: RunConfig
-    status: Status
+    status: RunStatus
     accuracy: float | None
     steps_taken: int
     seconds: float

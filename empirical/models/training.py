@@ -58,7 +58,7 @@ from empirical.models.model import (
     system_of,
     trained,
 )
-from empirical.models.runs import MEMORISED_AT, RunConfig, RunResult, Status
+from empirical.models.runs import MEMORISED_AT, RunConfig, RunResult, RunStatus
 from theory import FactSystem, InputError
 from theory.definitions.fact_system import check_count
 
@@ -260,7 +260,7 @@ def _result(
     if not math.isfinite(loss):
         reason = f"the loss is {loss} at step {step}"
         return RunResult(config, "failed", None, step, seconds, tuple(history), scalars, error=reason)
-    status: Status = "memorised" if accuracy >= MEMORISED_AT else "not memorised"
+    status: RunStatus = "memorised" if accuracy >= MEMORISED_AT else "not memorised"
     return RunResult(config, status, accuracy, step, seconds, tuple(history), scalars)
 
 

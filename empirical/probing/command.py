@@ -12,7 +12,7 @@ from bounds.tables.ranges import parse_sizes
 from empirical.probing import report as reports
 from empirical.probing import verdict
 from empirical.probing.facts.packages import needed
-from empirical.probing.measures.measure import Progress, Reading, RelationReading, silent
+from empirical.probing.measures.measure import LayerReading, Progress, RelationReading, silent
 from empirical.probing.report import ProbeReport, write, write_maps
 from empirical.statistics.shares import Share
 from theory.records.ledger import Row, terminal
@@ -114,7 +114,7 @@ def _headlines(found: Sequence[RelationReading]) -> Table:
     return Table("Linear read-outs", heads, lines, notes)
 
 
-def _layers(reading: Reading) -> str:
+def _layers(reading: LayerReading) -> str:
     return ",".join(str(layer) for layer in sorted(set(reading.layers)))
 
 

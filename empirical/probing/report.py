@@ -43,7 +43,7 @@ from empirical.probing.measures.measure import (
     Facts,
     Progress,
     RelationReading,
-    States,
+    SubjectStates,
     checked_layers,
     facts_of,
     read_all,
@@ -194,7 +194,7 @@ def _facts(
     return found, left_out
 
 
-def _fitted(facts: Facts, reading: RelationReading, states: States, seed: int) -> FittedMap:
+def _fitted(facts: Facts, reading: RelationReading, states: SubjectStates, seed: int) -> FittedMap:
     layer = int(np.bincount(reading.headline.layers).argmax())
     at = states.of(facts.relation.subjects)[0][states.layers.index(layer)]
     return FittedMap(reading.name, layer, fit_chosen(at, facts.found, facts.objects, seed))

@@ -26,7 +26,7 @@ from empirical.comparison.capacity import Counting, demand, scalars
 from empirical.comparison.capacity_fit import TOLERANCE, fit_capacity, residuals
 from empirical.comparison.curves import Curve
 from empirical.comparison.laws import Estimate, Measured
-from empirical.comparison.presets import Preset
+from empirical.comparison.presets import ComparisonPreset
 from paper_figs.saved import Trial, measured_of, preset_of, trials_of
 from paper_figs.style import (
     BLACK,
@@ -95,7 +95,7 @@ def draw(report: Any, tally: Any) -> Figure:
     return drawn
 
 
-def _pools(chosen: Preset) -> tuple[Sequence[Curve], ...]:
+def _pools(chosen: ComparisonPreset) -> tuple[Sequence[Curve], ...]:
     """The curves that β was fitted to, those held out, and those that stand apart; each once."""
     held_out = [(name, curve) for name, curves in chosen.law_held_out for curve in curves]
     apart = [curve for name, curve in held_out if name in TIED_OR_FROZEN and curve.hops > 1]

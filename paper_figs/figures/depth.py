@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bounds.lower.dichotomy import fixed_readout
-from bounds.lower.frontier import Family, frontier, smallest_dimension
+from bounds.lower.frontier import BoundFamily, frontier, smallest_dimension
 from bounds.lower.learned_readout import learned_readout
 from bounds.tables.depth import DepthRow, depth_rows
 from paper_figs.figures.theory_lines import as_float, costs
@@ -114,7 +114,7 @@ def _plane(axes: Axes) -> None:
     axes.set_title(f"(c) k = {PLANE_HOPS} hops in one pass")
 
 
-def _frontier(axes: Axes, family: Family, look: Look, shade: str, unit: int) -> None:
+def _frontier(axes: Axes, family: BoundFamily, look: Look, shade: str, unit: int) -> None:
     corners = frontier(family)
     x = [as_float(corner.dimension_bits) for corner in corners]
     y = [as_float(corner.shared_bits) / unit for corner in corners]

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from empirical.comparison.middle import Outcome
+from empirical.comparison.middle import MiddleOutcome
 from paper_figs.figures.looks import HOPS
 from paper_figs.figures.theory_lines import costs
 from paper_figs.saved import Point, number, part, points, record
@@ -40,7 +40,7 @@ def draw(report: Any) -> Figure:
     """The figure from a comparison's report (`georecall compare --json`)."""
     measured = {name: found for name in HOPS if (found := points(report, name))}
     entities = _most_measured(measured)
-    outcomes = [record(Outcome, values) for values in part(report, "middle", list)]
+    outcomes = [record(MiddleOutcome, values) for values in part(report, "middle", list)]
     drawn = figure(TWO_COLUMNS, 4.7)
     (over_hops, over_relations), (exponents, starts) = drawn.subplots(2, 2)
     _growth(over_hops, _ratios(measured, entities, relations=RELATIONS_OVER_HOPS), lambda each: each.curve.hops)
@@ -140,7 +140,7 @@ def _exponents(axes: Axes, report: Any, names: list[str]) -> None:
     axes.set_title("(c) d* ~ $R^{1 + e(k-1)}$")
 
 
-def _starts(axes: Axes, outcomes: list[Outcome]) -> None:
+def _starts(axes: Axes, outcomes: list[MiddleOutcome]) -> None:
     """A row for each size and learning rate, a column for each start; the number of runs that end perfect."""
     rows = list(dict.fromkeys(_row(each) for each in outcomes))
     noises = list(dict.fromkeys(each.noise for each in outcomes))
@@ -158,5 +158,5 @@ def _starts(axes: Axes, outcomes: list[Outcome]) -> None:
     axes.set_title("(d) runs that end perfect")
 
 
-def _row(outcome: Outcome) -> tuple[int, int, int, float]:
+def _row(outcome: MiddleOutcome) -> tuple[int, int, int, float]:
     return outcome.entities, outcome.relations, outcome.hops, outcome.learning_rate

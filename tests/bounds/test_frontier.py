@@ -13,8 +13,8 @@ from bounds.lower.bound import Bound
 from bounds.lower.chains import evenly_spaced, honest_chain
 from bounds.lower.dichotomy import fixed_readout, most_tree_roots, tree_bound
 from bounds.lower.frontier import (
+    BoundFamily,
     Corner,
-    Family,
     frontier,
     largest,
     smallest_dimension,
@@ -30,7 +30,7 @@ from theory.errors import InputError
 sizes = {"entities": st.integers(2, 40), "relations": st.integers(1, 5), "hops": st.integers(1, 6)}
 
 
-def members(family: Family) -> list[Bound]:
+def members(family: BoundFamily) -> list[Bound]:
     return [*family.members, *(each.at(m) for each in family.ranges for m in range(1, each.last + 1))]
 
 
@@ -96,7 +96,7 @@ FAMILIES = [
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_corners_satisfy_every_bound_and_lie_on_two(family: Family) -> None:
+def test_corners_satisfy_every_bound_and_lie_on_two(family: BoundFamily) -> None:
     corners = frontier(family)
     for corner in corners:
         for bound in members(family):
@@ -112,7 +112,7 @@ def test_corners_satisfy_every_bound_and_lie_on_two(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_envelope_is_the_smallest_b_at_every_d(family: Family) -> None:
+def test_the_envelope_is_the_smallest_b_at_every_d(family: BoundFamily) -> None:
     corners = frontier(family)
     last = ceiling(corners[-1].dimension_bits)
     for dimension in range(last + 2):
@@ -121,7 +121,7 @@ def test_the_envelope_is_the_smallest_b_at_every_d(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_sparse_frontier_is_a_lower_bound(family: Family) -> None:
+def test_a_sparse_frontier_is_a_lower_bound(family: BoundFamily) -> None:
     full, sparse = frontier(family), frontier(family, points=3)
     assert len(sparse) <= len(full)
     for dimension in range(ceiling(full[-1].dimension_bits) + 1):
@@ -133,7 +133,7 @@ def test_a_missing_member_is_noticed() -> None:
     corners = frontier(family)
     binding = corners[1].before
     assert binding is not None
-    rest = Family(tuple(bound for bound in members(family) if bound.rows != binding.rows))
+    rest = BoundFamily(tuple(bound for bound in members(family) if bound.rows != binding.rows))
     assert sign(envelope(corners, 0) - envelope(frontier(rest), 0)) > 0
     false = replace(binding, information=binding.information + constant(1))
     assert sign(slack(corners[1], false)) < 0
@@ -177,6 +177,6 @@ def test_largest_is_found_by_bisection(limit: int, fits: int) -> None:
 
 def test_a_frontier_needs_shared_bits_and_points() -> None:
     with pytest.raises(InputError, match="needs B on the left side"):
-        frontier(Family((universal_single_hop(4, 2),)))
+        frontier(BoundFamily((universal_single_hop(4, 2),)))
     with pytest.raises(InputError, match="points must be"):
         frontier(fixed_readout(4, 2, 1), points=1)

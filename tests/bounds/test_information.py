@@ -19,7 +19,7 @@ from bounds.lower.bound import Bound
 from bounds.lower.chains import any_chain, chain_bound, evenly_spaced, honest_chain
 from bounds.lower.dichotomy import fixed_readout, loop_bound, most_expanded, most_tree_roots, nodes, tree_bound
 from bounds.lower.frontier import (
-    Family,
+    BoundFamily,
     smallest_dimension,
     strongest_for_dimension,
     strongest_for_shared_bits,
@@ -226,7 +226,7 @@ def test_t9_counts_reduced_words(entities: int, relations: int, hops: int) -> No
         assert_needs(involution_bound(entities, relations, hops, m), count, m, 1, 2, 3)
 
 
-def members(family: Family) -> list[Bound]:
+def members(family: BoundFamily) -> list[Bound]:
     return [*family.members, *(each.at(m) for each in family.ranges for m in range(1, each.last + 1))]
 
 
@@ -399,7 +399,7 @@ HUGE = (10**12, 1000, 64)
     [fixed_readout(*HUGE), learned_readout(*HUGE), learned_readout(*HUGE, tied=True), involutions(*HUGE)]
     + [honest_chain(HUGE[0], HUGE[1], evenly_spaced(64, 3), readout) for readout in ("fixed", "tied")],
 )
-def test_the_largest_sizes_are_enclosed(family: Family) -> None:
+def test_the_largest_sizes_are_enclosed(family: BoundFamily) -> None:
     for bound in (strongest_for_dimension(family), strongest_for_shared_bits(family, 10**6)):
         value = bound.value
         assert isinstance(value, Interval)

@@ -16,7 +16,7 @@ from bounds.lower.information import universal_with_errors
 from bounds.lower.learned_readout import learned_readout
 from bounds.lower.universal import universal_hops
 from bounds.tables.depth import depth_rows, render_depth
-from bounds.tables.dimensions import MOST_SETTINGS, Row, Setting, bound_rows, lower_rows, settings, upper_rows
+from bounds.tables.dimensions import MOST_SETTINGS, BoundRow, BoundSetting, bound_rows, lower_rows, settings, upper_rows
 from bounds.tables.layout import FORMATS, Table, render, shown
 from bounds.tables.ranges import parse_error_rate, parse_sizes
 from bounds.tables.summary import LONG_COLUMNS, decimal, dimension_table, render_bounds
@@ -24,7 +24,7 @@ from theory.errors import InputError
 from theory.statements.registry import evaluate
 
 
-def by_label(rows: list[Row]) -> dict[str, Row]:
+def by_label(rows: list[BoundRow]) -> dict[str, BoundRow]:
     return {row.label: row for row in rows}
 
 
@@ -39,31 +39,31 @@ def by_label(rows: list[Row]) -> dict[str, Row]:
 def test_no_construction_beats_its_bound(
     entities: int, relations: int, hops: int, bits: int, readout: str, error: Fraction
 ) -> None:
-    setting = Setting(entities, relations, hops, bits, 0, readout, error)
+    setting = BoundSetting(entities, relations, hops, bits, 0, readout, error)
     for row in upper_rows(setting):
         assert row.ratio is None or row.ratio >= 1, row
         assert row.least is None or row.dimension is None or row.dimension >= row.least
 
 
 def test_a_construction_that_beats_its_bound_would_be_seen() -> None:
-    row = by_label(upper_rows(Setting(4096, 4, 2, 1)))["T2"]
+    row = by_label(upper_rows(BoundSetting(4096, 4, 2, 1)))["T2"]
     assert row.ratio == Fraction(row.dimension or 0, 192) == 1
-    smaller = Row(row.setting, "T2", "upper", 191, least=row.least)
+    smaller = BoundRow(row.setting, "T2", "upper", 191, least=row.least)
     assert smaller.ratio is not None
     assert smaller.ratio < 1
 
 
 @pytest.mark.parametrize(("entities", "bits"), [(4096, 1), (4096, 2), (4096, 3), (4096, 12), (2, 1), (2**40, 8)])
 def test_t1b_has_ratio_one_where_bits_divide(entities: int, bits: int) -> None:
-    rows = by_label(bound_rows([Setting(entities, 5, 1, bits)]))
+    rows = by_label(bound_rows([BoundSetting(entities, 5, 1, bits)]))
     assert rows["T1b"].ratio == 1
     assert rows["T1b"].dimension == rows["universal"].dimension
     assert rows["T1d"].ratio == 1
 
 
 def test_rows_of_one_hop_and_of_several() -> None:
-    single = by_label(bound_rows([Setting(100, 3, 1, 2)]))
-    several = by_label(bound_rows([Setting(100, 3, 2, 2)]))
+    single = by_label(bound_rows([BoundSetting(100, 3, 1, 2)]))
+    several = by_label(bound_rows([BoundSetting(100, 3, 2, 2)]))
     lower = ["universal", "any model, fixed", "honest chain", "width"]
     assert list(single) == [*lower, "T1b", "T1d", "T1d concatenated", "T2", "T2b", "T2e", "T2e split", "T3", "T4"]
     assert list(several) == [*lower, "T2", "T2b", "T2e", "T3", "T3b", "T4"]
@@ -73,7 +73,7 @@ def test_rows_of_one_hop_and_of_several() -> None:
 
 
 def test_lower_rows_are_the_bounds() -> None:
-    setting = Setting(4096, 4, 3, 2, shared_bits=500, readout="learned")
+    setting = BoundSetting(4096, 4, 3, 2, shared_bits=500, readout="learned")
     rows = by_label(lower_rows(setting))
     assert rows["universal"].dimension == universal_hops(4096, 4, 3).smallest_dimension(2)
     assert rows["any model, fixed"].dimension == smallest_dimension(fixed_readout(4096, 4, 3), 2, 500)
@@ -83,8 +83,8 @@ def test_lower_rows_are_the_bounds() -> None:
 
 
 def test_upper_rows_are_the_registrys() -> None:
-    rows = by_label(upper_rows(Setting(1000, 3, 4, 3, readout="tied")))
-    learned = by_label(upper_rows(Setting(1000, 3, 4, 3, readout="learned")))
+    rows = by_label(upper_rows(BoundSetting(1000, 3, 4, 3, readout="tied")))
+    learned = by_label(upper_rows(BoundSetting(1000, 3, 4, 3, readout="learned")))
     sizes = {"entities": 1000, "relations": 3, "hops": 4, "bits": 3}
     assert rows["T2"].parameters == evaluate("T2", "parameters", **sizes)
     assert rows["T2e"].dimension == evaluate("T2e", "dimension", construction="tied", **sizes)
@@ -111,21 +111,21 @@ def test_signs_do_not_depend_on_the_bits_of_an_entry(identifier: str, constructi
 
 def test_an_error_rate_puts_t8_in_place_of_the_others() -> None:
     error = Fraction(1, 100)
-    single = by_label(bound_rows([Setting(4096, 4, 1, 1, readout="learned", error=error)]))
+    single = by_label(bound_rows([BoundSetting(4096, 4, 1, 1, readout="learned", error=error)]))
     assert single["universal"].against == "T8"
     assert single["universal"].dimension == universal_with_errors(4096, 4, error).smallest_dimension(1)
     assert "width" not in single
-    several = by_label(bound_rows([Setting(4096, 4, 3, 1, readout="learned", error=error)]))
+    several = by_label(bound_rows([BoundSetting(4096, 4, 3, 1, readout="learned", error=error)]))
     assert several["universal"].against == "T8"
     assert several["any model, learned"].dimension is None
     assert several["any model, learned"].statement == "none is known at an error rate above 0"
     assert several["T2e"].ratio is None
     with pytest.raises(InputError, match="error rate"):
-        lower_rows(Setting(4, 2, 1, 1, error=0.01))  # type: ignore[arg-type]
+        lower_rows(BoundSetting(4, 2, 1, 1, error=0.01))  # type: ignore[arg-type]
 
 
 def test_a_construction_with_memory_is_held_against_the_bound_at_its_own_b() -> None:
-    rows = by_label(bound_rows([Setting(4096, 4, 2, 1)]))
+    rows = by_label(bound_rows([BoundSetting(4096, 4, 2, 1)]))
     assert rows["T2b"].against == f"T2c at B = {4096 * 16 * 12}"
     assert rows["T2b"].ratio is None
     assert smallest_dimension(fixed_readout(4096, 4, 2), 1, 4096 * 16 * 12) == 0
@@ -315,10 +315,10 @@ def test_other_error_rates_get_one_clear_line(text: str) -> None:
     [
         (lambda: render_bounds([], "html"), "format must be one of table, csv, json, markdown, latex, not 'html'"),
         (lambda: render_depth([], "html"), "format must be one of"),
-        (lambda: bound_rows([Setting(4, 2, 1, 1, readout="frozen")]), "read-out must be one of"),
-        (lambda: bound_rows([Setting(4, 2, 1, 0)]), "bits must be"),
-        (lambda: bound_rows([Setting(1, 2, 1, 1)]), "entities must be"),
-        (lambda: bound_rows([Setting(4, 2, 1, 1, shared_bits=-1)]), "shared bits must be"),
+        (lambda: bound_rows([BoundSetting(4, 2, 1, 1, readout="frozen")]), "read-out must be one of"),
+        (lambda: bound_rows([BoundSetting(4, 2, 1, 0)]), "bits must be"),
+        (lambda: bound_rows([BoundSetting(1, 2, 1, 1)]), "entities must be"),
+        (lambda: bound_rows([BoundSetting(4, 2, 1, 1, shared_bits=-1)]), "shared bits must be"),
         (lambda: depth_rows(4, 2, [0], 1), "hops must be"),
         (lambda: depth_rows(4, 2, [1], 1, "frozen"), "read-out must be one of"),
         (lambda: settings(range(2, 2000), range(1, 100), [1], [1]), f"at most {MOST_SETTINGS} are computed"),

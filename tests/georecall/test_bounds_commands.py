@@ -18,7 +18,7 @@ from bounds.counting.kinds import KINDS
 from bounds.lower.dichotomy import fixed_readout
 from bounds.suite.checks import CLAIMS, checks_of_preset
 from bounds.tables import report
-from bounds.tables.dimensions import Setting, upper_rows
+from bounds.tables.dimensions import BoundSetting, upper_rows
 from theory.records.ledger import run_check
 
 
@@ -148,7 +148,7 @@ def test_bad_input_gets_one_line_and_status_2(arguments: list[str], message: str
     st.sampled_from(["fixed", "learned", "tied"]),
 )
 def test_constructions_never_beat_a_bound(entities: int, relations: int, hops: int, bits: int, readout: str) -> None:
-    for row in upper_rows(Setting(entities, relations, hops, bits, readout=readout)):
+    for row in upper_rows(BoundSetting(entities, relations, hops, bits, readout=readout)):
         assert row.ratio is None or row.ratio >= 1, row
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 import georecall
 from empirical.comparison import compare
 from empirical.comparison.curves import Curve, curve
-from empirical.comparison.presets import Preset
+from empirical.comparison.presets import ComparisonPreset
 from empirical.comparison.search import Plan
 from empirical.execution.store import Outcome, open_store
 from empirical.execution.worker import Report
@@ -26,11 +26,13 @@ needs_torch = pytest.mark.skipif(
 )
 
 
-def preset_of(name: str, experiments: dict[str, tuple[Curve, ...]], fitted: tuple[Curve, ...], **search: Any) -> Preset:
+def preset_of(
+    name: str, experiments: dict[str, tuple[Curve, ...]], fitted: tuple[Curve, ...], **search: Any
+) -> ComparisonPreset:
     """A preset whose remaining curves of `capacity` are held out."""
     every = tuple(dict.fromkeys(each for curves in experiments.values() for each in curves))
     held_out = tuple(each for each in experiments["capacity"] if each not in fitted)
-    return Preset(
+    return ComparisonPreset(
         name=name,
         experiments=tuple(experiments.items()),
         law_fitted=fitted,
@@ -79,7 +81,9 @@ class InProcess:
         self._reports.clear()
 
 
-def made_up(preset: Preset, outcome: Callable[[RunConfig], RunResult], path: Path) -> compare.Report:
+def made_up(
+    preset: ComparisonPreset, outcome: Callable[[RunConfig], RunResult], path: Path
+) -> compare.ComparisonReport:
     with open_store(path) as store:
         return compare.compare(preset, store, InProcess(outcome))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from constructions.weights.catalogue import Setting
-from empirical.mechanism.presets import Condition
+from empirical.mechanism.presets import TrainedModel
 from empirical.mechanism.subject import Studied, of_construction, of_run, with_subjects
 from empirical.mechanism.sweep import study_models
 from empirical.models.runs import RunConfig
@@ -75,7 +75,7 @@ def alike() -> Studied:
 def raising_at_seed_1(jobs: Sequence[Any], device: str) -> Iterator[tuple[Any, None]]:
     """What the workers of a sweep do, except for trained models of seed 1."""
     for job in jobs:
-        if isinstance(job[0], Condition) and job[0].config.seed == 1:
+        if isinstance(job[0], TrainedModel) and job[0].config.seed == 1:
             raise RuntimeError("a bug\nand what is known of it")
         yield from study_models([job], device)
 
@@ -83,7 +83,7 @@ def raising_at_seed_1(jobs: Sequence[Any], device: str) -> Iterator[tuple[Any, N
 def dying_at_seed_1(jobs: Sequence[Any], device: str) -> Iterator[tuple[Any, None]]:
     """The same, and seed 1 is the end of its process."""
     for job in jobs:
-        if isinstance(job[0], Condition) and job[0].config.seed == 1:
+        if isinstance(job[0], TrainedModel) and job[0].config.seed == 1:
             os.kill(os.getpid(), signal.SIGKILL)
         yield from study_models([job], device)
 

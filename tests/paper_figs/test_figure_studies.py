@@ -15,7 +15,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'geomet
 
 from constructions.weights import t1
 from empirical.mechanism import command
-from empirical.mechanism.presets import PRESETS, Construction, Preset, _conditions
+from empirical.mechanism.presets import PRESETS, BuiltModel, MechanismPreset, _conditions
 from empirical.probing import report as probing
 from empirical.probing.theory_model import TheoryModel, relations_of
 from paper_figs import catalogue, studies, style
@@ -24,7 +24,7 @@ from tests.paper_figs.test_figure_layout import faults
 from theory import FactSystem, InputError
 
 SMALL: dict[str, Any] = {"steps": 400, "beyond": 20}
-TINY = Preset(
+TINY = MechanismPreset(
     "tiny",
     (
         *_conditions("dimension", 16, 2, 1, 1, **SMALL),
@@ -33,7 +33,7 @@ TINY = Preset(
         *_conditions("weight decay", 16, 2, 8, 1, weight_decay=0.0, **SMALL),
         *_conditions("systems that share", 16, 2, 8, 1, tables=2, **SMALL),
     ),
-    (Construction("T1", 32, 3), Construction("T2b", 8, 2)),
+    (BuiltModel("T1", 32, 3), BuiltModel("T2b", 8, 2)),
     systems=1,
     fit_steps=5,
 )

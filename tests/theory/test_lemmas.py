@@ -14,7 +14,7 @@ import z3
 import theory.lemmas.collection
 import theory.lemmas.proving
 from constructions.weights import t1, t1d, t3
-from constructions.weights.blocks import Family
+from constructions.weights.blocks import BlockFamily
 from constructions.weights.prompt_reading import read_prompt
 from theory import FactSystem
 from theory.lemmas.bounds import N
@@ -232,7 +232,7 @@ def value(expression: Any) -> int:
 
 
 def test_the_windows_are_those_that_are_built() -> None:
-    family = Family(relations=2, prefix=1, suffix=1)
+    family = BlockFamily(relations=2, prefix=1, suffix=1)
     W_in, b_in, W_out = family.windows(1)
     for s in range(-12, 3 * family.places - 1):
         hidden = np.maximum(np.array([s, -2]) @ W_in + b_in, 0)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from empirical.probing.language_models.states import adding
-from empirical.probing.language_models.tokens import Row, common_start
+from empirical.probing.language_models.tokens import TokenRow, common_start
 from theory.errors import InputError
 
 READ_AT_ONCE = 512  # positions whose next-token probabilities are held in memory together
@@ -77,7 +77,7 @@ def tree_of(objects: Sequence[str], spellings: Sequence[tuple[int, ...]]) -> Tre
 def log_probabilities(
     model: Any,
     blocks: nn.ModuleList,
-    rows: Sequence[Row],
+    rows: Sequence[TokenRow],
     tree: Tree,
     patch: tuple[int, Tensor] | None = None,
 ) -> Tensor:
@@ -112,7 +112,7 @@ def is_faithful(model: Any, blocks: nn.ModuleList) -> bool:
     texts = ((1, 2, 3, 4, 5), (1, 2, 6, 7, 8, 9, 3))
     tree = tree_of(("a", "b", "c", "d"), ((1,), (1, 2), (1, 3), (4,)))
     try:
-        found = log_probabilities(model, blocks, [Row(text, 3, len(text)) for text in texts], tree)
+        found = log_probabilities(model, blocks, [TokenRow(text, 3, len(text)) for text in texts], tree)
     except (TypeError, ValueError, RuntimeError, AttributeError, IndexError):
         return False
     with torch.inference_mode():
@@ -127,7 +127,7 @@ def _read(model: Any, tokens: Sequence[int]) -> Any:
         return model.base_model(torch.tensor([tokens]), use_cache=True).cache
 
 
-def _inputs(rows: Sequence[Row], tree: Tree, start: int) -> tuple[dict[str, Any], Tensor]:
+def _inputs(rows: Sequence[TokenRow], tree: Tree, start: int) -> tuple[dict[str, Any], Tensor]:
     """What the model reads after the common start: the rest of each row, padded on the left, then the inner nodes; and
     the columns, [rows], of the subjects' last tokens.
 

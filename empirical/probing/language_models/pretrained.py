@@ -28,10 +28,10 @@ from empirical.probing.language_models.continuations import is_faithful, log_pro
 from empirical.probing.language_models.masks import mask_log_probabilities
 from empirical.probing.language_models.state_cache import key_of, remembered
 from empirical.probing.language_models.states import find_blocks, hook_name, recording
-from empirical.probing.language_models.tokens import Row, common_start, encode, right_padded, spell
+from empirical.probing.language_models.tokens import TokenRow, common_start, encode, right_padded, spell
 from theory.errors import InputError
 
-Kind = Literal["causal", "masked", "encoder"]
+ModelKind = Literal["causal", "masked", "encoder"]
 ROWS_AT_ONCE = 32
 POSITIONS = "max_position_embeddings"
 BUFFERS = ("position_ids", "inv_freq", "attn.bias", "attention.bias", "masked_bias")  # of older checkpoints
@@ -46,7 +46,7 @@ class PretrainedModel:
     """
 
     name: str
-    kind: Kind
+    kind: ModelKind
     model: Any
     tokenizer: Any
     sha256: str | None
@@ -87,7 +87,7 @@ class PretrainedModel:
             found = remembered(self.cache, key, names, compute)
         return np.stack([found[name] for name in names])
 
-    def _record(self, rows: Sequence[Row]) -> dict[str, NDArray[np.float32]]:
+    def _record(self, rows: Sequence[TokenRow]) -> dict[str, NDArray[np.float32]]:
         parts: dict[str, list[Tensor]] = {hook_name(layer): [] for layer in range(self.layers + 1)}
         for first in range(0, len(rows), ROWS_AT_ONCE):
             batch = rows[first : first + ROWS_AT_ONCE]
@@ -247,7 +247,7 @@ def _tokenizer(directory: Path, local: dict[str, Any]) -> Any:
     return tokenizer
 
 
-def _kind(config: Any) -> Kind:
+def _kind(config: Any) -> ModelKind:
     names = needed("transformers.models.auto.modeling_auto")
     architecture = (config.architectures or [""])[0]
     if architecture in names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():

@@ -15,7 +15,7 @@ from theory.errors import InputError
 
 
 @dataclass(frozen=True)
-class Row:
+class TokenRow:
     """The tokens of a prompt, and which of them is the last of its subject.
 
     `length` is their number without the special tokens that a tokeniser may put at the end.
@@ -26,7 +26,7 @@ class Row:
     length: int
 
 
-def encode(tokenizer: Any, prompts: Sequence[Prompt], most: float = math.inf) -> list[Row]:
+def encode(tokenizer: Any, prompts: Sequence[Prompt], most: float = math.inf) -> list[TokenRow]:
     """The prompts as tokens, with the special tokens that the model expects.
 
     The last token of a subject is the last one that covers a character of it. Padding has no part in this: the rows
@@ -52,7 +52,7 @@ def encode(tokenizer: Any, prompts: Sequence[Prompt], most: float = math.inf) ->
                 f"the text that asks of {subject[:40]!r} has {len(spans)} tokens; this model reads at most {most}"
             )
         length = max(place + 1 for place, mark in enumerate(special) if not mark)
-        rows.append(Row(tuple(encoded["input_ids"][number]), covering[-1], length))
+        rows.append(TokenRow(tuple(encoded["input_ids"][number]), covering[-1], length))
     return rows
 
 
@@ -81,7 +81,7 @@ def common_start(rows: Sequence[Sequence[int]]) -> int:
     return next((place for place in range(length) if any(row[place] != rows[0][place] for row in rows)), length)
 
 
-def right_padded(rows: Sequence[Row]) -> dict[str, Tensor]:
+def right_padded(rows: Sequence[TokenRow]) -> dict[str, Tensor]:
     """The rows as `input_ids` and `attention_mask`, [rows, columns], padded on the right: a token's column is its
     place."""
     width = max(len(row.tokens) for row in rows)

@@ -12,7 +12,7 @@ from empirical.probing.measures.measure import LEAST_SUBJECTS, Facts
 
 
 @dataclass(frozen=True)
-class Family:
+class RelationFamily:
     """At least two relations of the same subjects: the direction of each subject's object, `objects` [R, n], and the
     object itself as a place in the relation's objects, `correct` [R, n], for the n `subjects` that have every one of
     them."""
@@ -28,7 +28,7 @@ class Family:
         return tuple(each.relation.name for each in self.facts)
 
 
-def families(facts: Sequence[Facts]) -> tuple[Family, ...]:
+def families(facts: Sequence[Facts]) -> tuple[RelationFamily, ...]:
     """The relations grouped by the subjects that they share, in order; a relation alone is in no family.
 
     A relation joins the first family with which it still has LEAST_SUBJECTS common subjects, and half of its own and of
@@ -52,7 +52,7 @@ def families(facts: Sequence[Facts]) -> tuple[Family, ...]:
     return tuple(family for family in found if len(family.facts) > 1)
 
 
-def _family(members: Sequence[Facts], subjects: set[str]) -> Family:
+def _family(members: Sequence[Facts], subjects: set[str]) -> RelationFamily:
     names = tuple(sorted(subjects))
     kept, objects, correct = [], [], []
     for each in members:
@@ -62,4 +62,4 @@ def _family(members: Sequence[Facts], subjects: set[str]) -> Family:
             kept.append(each)
             objects.append(each.objects[chosen])
             correct.append(each.correct[chosen])
-    return Family(names, tuple(kept), np.array(objects), np.array(correct))
+    return RelationFamily(names, tuple(kept), np.array(objects), np.array(correct))

@@ -41,7 +41,7 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 @dataclass(frozen=True)
-class Reading:
+class LayerReading:
     """What is read at one layer, or at the layer chosen in each fold (`layers`, one a fold).
 
     Accuracies on all subjects, on those whose fact the model knows and does not know, with objects unseen in training
@@ -79,8 +79,8 @@ class RelationReading:
     objects: int
     directions: int
     known: Share | None
-    headline: Reading
-    by_layer: tuple[Reading, ...]
+    headline: LayerReading
+    by_layer: tuple[LayerReading, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, as JSON values."""
@@ -129,7 +129,7 @@ def _hits(predicted: Integers, right: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Condition:
+class LayerPredictions:
     """Held-out predictions of all layers: whether they are `right` [L, n] and `agree` with the model [L, n], the inner
     accuracy [L, folds] and the fold of each subject [n]."""
 
@@ -176,7 +176,7 @@ def checked_layers(model: Probed, layers: Sequence[int] | None) -> tuple[int, ..
 
 
 @dataclass(frozen=True)
-class States:
+class SubjectStates:
     """The states of all subjects, [layers, subjects, d], of the model and of its randomised copy."""
 
     layers: tuple[int, ...]
@@ -190,7 +190,7 @@ class States:
         return self.model[:, chosen], self.randomised[:, chosen]
 
 
-def states_of(model: Probed, relations: Sequence[Relation], layers: tuple[int, ...], seed: int) -> States:
+def states_of(model: Probed, relations: Sequence[Relation], layers: tuple[int, ...], seed: int) -> SubjectStates:
     """The states of all subjects of the relations at the given layers; InputError if they are not finite."""
     subjects = sorted(set(chain.from_iterable(relation.subjects for relation in relations)))
     place = {name: number for number, name in enumerate(subjects)}
@@ -198,11 +198,11 @@ def states_of(model: Probed, relations: Sequence[Relation], layers: tuple[int, .
     own, random = (each.states(subjects)[list(layers)] for each in copies)
     if not (np.isfinite(own).all() and np.isfinite(random).all()):
         raise InputError(f"the hidden states of {model.name} are not finite: its numbers grow too large")
-    return States(layers, place, own, random)
+    return SubjectStates(layers, place, own, random)
 
 
 def read_all(
-    facts: Sequence[Facts], states: States, *, seed: int = 0, progress: Progress = silent
+    facts: Sequence[Facts], states: SubjectStates, *, seed: int = 0, progress: Progress = silent
 ) -> tuple[RelationReading, ...]:
     """The readings of all relations, with p-values adjusted over all of them."""
     found = []
@@ -216,7 +216,7 @@ def read_all(
     return _adjusted(found)
 
 
-def _read(facts: Facts, states: States, seed: int, tell: Callable[[int], object]) -> RelationReading:
+def _read(facts: Facts, states: SubjectStates, seed: int, tell: Callable[[int], object]) -> RelationReading:
     own, random = states.of(facts.relation.subjects)
     subjects = len(facts.objects)
     everyone = np.arange(subjects)
@@ -244,7 +244,7 @@ def _read(facts: Facts, states: States, seed: int, tell: Callable[[int], object]
     answers = facts.objects if facts.answers is None else facts.kind[facts.answers]
     truths = [*(right[order] for order in orders), *[right] * (len(results[0]) - len(orders))]
     conditions = [
-        Condition(
+        LayerPredictions(
             np.stack([_hits(rows[c][0], truth) for rows in results]),
             np.stack([rows[c][0] == answers for rows in results]),
             np.stack([rows[c][1] for rows in results]),
@@ -272,18 +272,18 @@ def _kernel(states: Array) -> Floats:
 
 def _reading(
     facts: Facts,
-    conditions: Sequence[Condition],
+    conditions: Sequence[LayerPredictions],
     layers: tuple[int, ...],
     rights: Sequence[NDArray[np.bool_]],
     agree: NDArray[np.bool_],
-) -> Reading:
+) -> LayerReading:
     """One reading from what each condition (true, shuffled .., randomised, similarity, unseen) got right, [n] each."""
     right, dealt = rights[0], np.mean(rights[1 : 1 + SHUFFLES], axis=0)
     copy, alike = (each.astype(float) for each in rights[1 + SHUFFLES : 3 + SHUFFLES])
     most = _hits(majority(facts.objects, conditions[0].fold), facts.right_kinds)
     controls = np.stack([most, dealt, copy, alike])
     p_values = p_better(right - controls)
-    return Reading(
+    return LayerReading(
         layers=layers,
         accuracy=bootstrap_share(right),
         known=None if facts.known is None else bootstrap_share_of(right, facts.known),
@@ -309,7 +309,7 @@ def _adjusted(found: Sequence[RelationReading]) -> tuple[RelationReading, ...]:
     )
 
 
-def _holm(readings: Sequence[Reading]) -> list[Reading]:
+def _holm(readings: Sequence[LayerReading]) -> list[LayerReading]:
     controls = holm([each.p_controls for each in readings])
     alike = holm([each.p_similarity for each in readings])
     return [

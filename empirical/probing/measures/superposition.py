@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from empirical.probing.measures.families import Family
+from empirical.probing.measures.families import RelationFamily
 from empirical.probing.measures.maps import (
     INNER,
     OUTER,
@@ -33,7 +33,7 @@ from empirical.probing.measures.maps import (
     fit,
     folds,
 )
-from empirical.probing.measures.measure import Progress, RelationReading, States, silent
+from empirical.probing.measures.measure import Progress, RelationReading, SubjectStates, silent
 from empirical.statistics.regression import KernelRidge
 from empirical.statistics.shares import Share, explained_share, gained_share
 from empirical.statistics.subspaces import overlap
@@ -106,15 +106,15 @@ class Superposition:
         return asdict(self)
 
 
-def common_layer(family: Family, readings: Sequence[RelationReading]) -> int:
+def common_layer(family: RelationFamily, readings: Sequence[RelationReading]) -> int:
     """The layer that the folds of the family's relations choose most often; the lowest among equals."""
     chosen = [layer for each in readings if each.name in family.names for layer in each.headline.layers]
     return int(np.bincount(chosen).argmax())
 
 
 def superpose(
-    family: Family,
-    states: States,
+    family: RelationFamily,
+    states: SubjectStates,
     maps: Sequence[LinearMap],
     layer: int,
     *,
@@ -153,7 +153,7 @@ def _compact(states: Array) -> Floats:
     return np.asarray(left * values)
 
 
-def object_kernels(family: Family) -> Floats:
+def object_kernels(family: RelationFamily) -> Floats:
     """The inner products of the centred directions of the subjects' objects, one kernel a relation with trace n,
     [R, n, n]."""
     kernels = []
@@ -195,7 +195,7 @@ def _predicted(ridge: KernelRidge, kernel: Floats, states: Floats, test: Integer
     return rows @ ridge.within(states[ridge.train]) + states[ridge.train].mean(axis=0)
 
 
-def subspaces(family: Family, states: Array, maps: Sequence[LinearMap], seed: int) -> Subspaces:
+def subspaces(family: RelationFamily, states: Array, maps: Sequence[LinearMap], seed: int) -> Subspaces:
     """The overlaps of the maps' subspaces, beside random subspaces and maps of shuffled pairs."""
     bases = [each.subspace for each in maps]
     pairs = []

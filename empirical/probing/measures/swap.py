@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from empirical.probing.facts.probed import Patch, Probed
-from empirical.probing.measures.families import Family
+from empirical.probing.measures.families import RelationFamily
 from empirical.probing.measures.maps import Array, Floats, Integers
-from empirical.probing.measures.measure import Facts, Progress, States, silent
+from empirical.probing.measures.measure import Facts, Progress, SubjectStates, silent
 from empirical.probing.measures.superposition import best_penalty, object_kernels
 from empirical.statistics.regression import KernelRidge
 from empirical.statistics.shares import Share, bootstrap_share
@@ -37,7 +37,7 @@ LAYERS, STRENGTHS = 3, (1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Effect:
+class SwapEffect:
     """What one kind of change does, over the tested subjects: `success`, the relation's answer becomes the intended
     object; `leakage`, the mean over the other relations of how many answers change at all."""
 
@@ -54,9 +54,9 @@ class Swap:
     others: tuple[str, ...]
     layer: int
     strength: float
-    through_map: Effect
-    random: Effect
-    shuffled: Effect
+    through_map: SwapEffect
+    random: SwapEffect
+    shuffled: SwapEffect
     gain: Share
     selective: Share
 
@@ -77,7 +77,7 @@ class Intended:
 
 
 def swap(
-    model: Probed, family: Family, states: States, *, seed: int = 0, progress: Progress = silent
+    model: Probed, family: RelationFamily, states: SubjectStates, *, seed: int = 0, progress: Progress = silent
 ) -> tuple[Swap, ...]:
     """The swaps of one family. The model must give answers and, at layers below its last, read what is changed."""
     generator = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def swap(
     return tuple(found)
 
 
-def _best_known(family: Family) -> list[int]:
+def _best_known(family: RelationFamily) -> list[int]:
     """The places of the relations that the model knows best beyond the commonest object, in their order."""
     margins = []
     for facts in family.facts:
@@ -126,14 +126,14 @@ def _spread(layers: Sequence[int]) -> list[int]:
     return [layers[place] for place in sorted(set(places))]
 
 
-def _answers(facts: Facts, family: Family, subjects: Integers) -> Integers:
+def _answers(facts: Facts, family: RelationFamily, subjects: Integers) -> Integers:
     """The model's answers without a patch, for subjects of the family."""
     assert facts.answers is not None
     place = {name: number for number, name in enumerate(facts.relation.subjects)}
     return facts.answers[[place[family.subjects[subject]] for subject in subjects]]
 
 
-def _intended(family: Family, relation: int, subjects: Integers, generator: np.random.Generator) -> Intended:
+def _intended(family: RelationFamily, relation: int, subjects: Integers, generator: np.random.Generator) -> Intended:
     """An object for each of the subjects that have one to go to: another subject's, of another direction, not the
     model's present answer."""
     facts, correct = family.facts[relation], family.correct[relation]
@@ -150,8 +150,8 @@ def _intended(family: Family, relation: int, subjects: Integers, generator: np.r
 
 def _tuned(
     model: Probed,
-    family: Family,
-    states: States,
+    family: RelationFamily,
+    states: SubjectStates,
     layers: Sequence[int],
     train: Integers,
     goal: Intended,
@@ -174,7 +174,7 @@ def _tuned(
 
 
 def component_change(
-    family: Family, states: Array, train: Integers, goal: Intended, order: Integers | None = None
+    family: RelationFamily, states: Array, train: Integers, goal: Intended, order: Integers | None = None
 ) -> Floats:
     """A_r·(v_{o'} - v_o) for each subject of the goal, [i, d], from the joint fit to the training subjects' states
     [n, d]; `order` [n] deals the subjects' objects out anew first."""
@@ -194,7 +194,12 @@ def component_change(
 
 
 def _changes(
-    family: Family, states: Array, train: Integers, goal: Intended, strength: float, generator: np.random.Generator
+    family: RelationFamily,
+    states: Array,
+    train: Integers,
+    goal: Intended,
+    strength: float,
+    generator: np.random.Generator,
 ) -> tuple[Floats, Floats, Floats]:
     """The change through the map, a random one and a shuffled map's, of equal norms, [i, d] each."""
     change = strength * component_change(family, states, train, goal)
@@ -206,7 +211,7 @@ def _changes(
 
 
 def _outcome(
-    model: Probed, family: Family, goal: Intended, others: Sequence[int], patch: Patch
+    model: Probed, family: RelationFamily, goal: Intended, others: Sequence[int], patch: Patch
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Whether each subject's answer is the intended one, [i], and how many of the other relations' change, [i]."""
     names = [family.subjects[subject] for subject in goal.subjects]
@@ -221,14 +226,14 @@ def _outcome(
 
 
 def _swap(
-    family: Family,
+    family: RelationFamily,
     relation: int,
     others: Sequence[int],
     layer: int,
     strength: float,
     effects: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> Swap:
-    through, random, dealt = (Effect(*map(bootstrap_share, effect)) for effect in effects)
+    through, random, dealt = (SwapEffect(*map(bootstrap_share, effect)) for effect in effects)
     (success, leakage), *controls = effects
     strongest = max((each for each, _ in controls), key=lambda values: values.mean())
     return Swap(

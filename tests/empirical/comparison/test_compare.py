@@ -45,7 +45,7 @@ class Finished:
     """A comparison that nothing interrupted."""
 
     path: Path
-    report: compare.Report
+    report: compare.ComparisonReport
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from empirical.comparison import compare as comparing
 from empirical.comparison.command import text
 from empirical.comparison.compare import judge
 from empirical.comparison.compare import rows as ledger
-from empirical.comparison.middle import NOISE, SEEDS, Outcome, distance, middle, moved, rows, solution
+from empirical.comparison.middle import NOISE, SEEDS, MiddleOutcome, distance, middle, moved, rows, solution
 from empirical.comparison.presets import PRESETS
 from empirical.models.runs import RunConfig, RunResult
 from tests.helpers.simulated import step, sweep
@@ -21,24 +21,24 @@ torch = pytest.importorskip("torch")
 SIZE = (16, 2, 2)
 
 
-def by_noise(outcomes: tuple[Outcome, ...]) -> dict[float | None, Outcome]:
+def by_noise(outcomes: tuple[MiddleOutcome, ...]) -> dict[float | None, MiddleOutcome]:
     return {each.noise: each for each in outcomes}
 
 
-def planted(noise: float | None, perfect: int, runs: int = SEEDS, failed: int = 0) -> Outcome:
+def planted(noise: float | None, perfect: int, runs: int = SEEDS, failed: int = 0) -> MiddleOutcome:
     from scipy.stats import beta
 
     ended = runs - failed
     low = float(beta.ppf(0.025, perfect, ended - perfect + 1)) if perfect else 0.0
     high = float(beta.ppf(0.975, perfect + 1, ended - perfect)) if perfect < ended else 1.0
-    return Outcome(
+    return MiddleOutcome(
         *(32, 2, 2, 10, 40, 2000, 0.1, noise, 0.3, runs, failed),
         *(1.0, 0.9, perfect / max(1, ended), 0.0, 0.1, perfect, low, high),
     )
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> tuple[Outcome, ...]:
+def outcomes() -> tuple[MiddleOutcome, ...]:
     return middle([SIZE], (0.0, 0.1, 30.0), seeds=2, steps=50, learning_rates=(0.01,))
 
 
@@ -65,7 +65,7 @@ def test_noise_is_relative_and_leads_away_along_a_ray() -> None:
     assert not torch.equal(other["W_E"], near["W_E"])
 
 
-def test_exact_starts_are_perfect_and_far_ones_at_chance(outcomes: tuple[Outcome, ...]) -> None:
+def test_exact_starts_are_perfect_and_far_ones_at_chance(outcomes: tuple[MiddleOutcome, ...]) -> None:
     found = by_noise(outcomes)
     assert list(found) == [0.0, 0.1, 30.0, None]
     assert found[0.0].accuracy_before == 1.0
@@ -83,7 +83,7 @@ def test_exact_starts_are_perfect_and_far_ones_at_chance(outcomes: tuple[Outcome
         assert (each.runs, each.failed) == (2, 0)
 
 
-def test_the_same_call_finds_the_same(outcomes: tuple[Outcome, ...]) -> None:
+def test_the_same_call_finds_the_same(outcomes: tuple[MiddleOutcome, ...]) -> None:
     threads = torch.get_num_threads()
     told: list[tuple[int, int]] = []
     taken: list[int] = []
@@ -99,7 +99,7 @@ def test_the_same_call_finds_the_same(outcomes: tuple[Outcome, ...]) -> None:
     assert torch.get_num_threads() == threads
 
 
-def test_json_has_no_nan(outcomes: tuple[Outcome, ...]) -> None:
+def test_json_has_no_nan(outcomes: tuple[MiddleOutcome, ...]) -> None:
     text = json.dumps([each.as_json() for each in outcomes], allow_nan=False)
     assert json.loads(text)[0]["perfect"] == outcomes[0].perfect
 
@@ -141,7 +141,7 @@ def test_bad_noise_is_refused(noise: float) -> None:
         ([planted(0.0, 6), planted(0.3, 6), planted(None, 6)], "undecided"),  # not measured at 0.1
     ],
 )
-def test_the_rule(outcomes: list[Outcome], status: str) -> None:
+def test_the_rule(outcomes: list[MiddleOutcome], status: str) -> None:
     (row,) = rows(outcomes)
     assert (row.claim, row.rung, row.status) == ("E6", "measured", status)
     assert bool(row.detail) == (status != "holds")
@@ -175,7 +175,7 @@ def test_it_comes_after_the_searches_if_there_is_time(
     known = [SimpleNamespace(result=run) for trace in traces for run in trace.runs]
     asked = []
 
-    def instead(sizes: object, progress: object) -> tuple[Outcome, ...]:
+    def instead(sizes: object, progress: object) -> tuple[MiddleOutcome, ...]:
         asked.append(sizes)
         return (planted(0.0, 6),)
 

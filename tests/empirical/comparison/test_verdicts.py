@@ -12,7 +12,7 @@ from empirical.comparison.capacity import Counting, bits_per_relation, predicted
 from empirical.comparison.capacity_fit import Capacity, Residual
 from empirical.comparison.curves import Curve, curve
 from empirical.comparison.laws import AFFINE, CAPACITY_POWER, LINEAR, POWER, Estimate, Fit, Law, Measured, measure
-from empirical.comparison.presets import PRESETS, Preset
+from empirical.comparison.presets import PRESETS, ComparisonPreset
 from empirical.comparison.verdicts import Verdict
 from tests.helpers.simulated import bounded, erratic, logistic, measured, noisy, sweep
 from theory.errors import InputError
@@ -347,7 +347,7 @@ def test_more_steps(ratio: float, deviation: float, status: str) -> None:
 
 
 def of_world(
-    chosen: Preset, counted: Callable[[Curve], Counting]
+    chosen: ComparisonPreset, counted: Callable[[Curve], Counting]
 ) -> tuple[dict[tuple[str, str], verdicts.Verdict], tuple[tuple[str, Residual], ...]]:
     """The verdicts, by claim and statement, where two bits for each scalar that is counted are all that matters."""
     found: dict[Curve, Measured] = {}

@@ -13,24 +13,24 @@ import safetensors.numpy
 from empirical.execution.store import open_store
 from empirical.mechanism import command, study, sweep
 from empirical.mechanism.command import MechanismReport
-from empirical.mechanism.presets import BASE, PRESETS, Condition, Construction, Preset, preset
+from empirical.mechanism.presets import BASE, PRESETS, BuiltModel, MechanismPreset, TrainedModel, preset
 from empirical.mechanism.study import Analysis, study_construction
 from empirical.mechanism.verdicts import REFUSED, ConditionVerdict, rows, verdicts
 from empirical.models.runs import RunConfig, RunResult
 from empirical.models.training import TrainedRun, train
 from tests.helpers.stores import refused
 
-TINY = Preset(
+TINY = MechanismPreset(
     "tiny",
-    tuple(Condition("dimension", RunConfig(24, 2, 8, 32, **BASE, seed=seed), beyond=10) for seed in (0, 1)),
-    (Construction("T1", 24, 2),),
+    tuple(TrainedModel("dimension", RunConfig(24, 2, 8, 32, **BASE, seed=seed), beyond=10) for seed in (0, 1)),
+    (BuiltModel("T1", 24, 2),),
     systems=1,
     fit_steps=5,
 )
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> Preset:
+def tiny(monkeypatch: pytest.MonkeyPatch) -> MechanismPreset:
     monkeypatch.setitem(PRESETS, "tiny", TINY)
     return TINY
 
@@ -38,7 +38,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Preset:
 @pytest.fixture(scope="module")
 def constructed() -> tuple[Analysis, ...]:
     """A universal construction and a table, analysed."""
-    return tuple(study_construction(Construction(theorem, 96, 2), 1, 0) for theorem in ("T1", "T2b"))
+    return tuple(study_construction(BuiltModel(theorem, 96, 2), 1, 0) for theorem in ("T1", "T2b"))
 
 
 def of(found: tuple[ConditionVerdict, ...], claim: str) -> dict[str, str]:
@@ -134,7 +134,9 @@ def test_an_analysis_that_misses_what_is_known_is_told(constructed: tuple[Analys
     assert "do not say what is known" in command.text(report)
 
 
-def test_a_preset_is_resumed_where_it_stopped(tiny: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preset_is_resumed_where_it_stopped(
+    tiny: MechanismPreset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = tmp_path / "runs.sqlite"
     done: list[str] = []
 
@@ -171,13 +173,15 @@ def without_seconds(value: Any) -> Any:
     return [without_seconds(each) for each in value] if isinstance(value, list) else value
 
 
-def test_processes_find_what_one_finds(tiny: Preset, tmp_path: Path) -> None:
+def test_processes_find_what_one_finds(tiny: MechanismPreset, tmp_path: Path) -> None:
     alone = command.mechanism((), "tiny", tmp_path / "one.sqlite", workers=1)
     shared = command.mechanism((), "tiny", tmp_path / "two.sqlite", workers=2)
     assert without_seconds(list(alone.models)) == without_seconds(list(shared.models))
 
 
-def test_stored_runs_are_not_trained_again(tiny: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_runs_are_not_trained_again(
+    tiny: MechanismPreset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = tmp_path / "runs.sqlite"
     with open_store(store) as opened:
         for condition in TINY.conditions:
@@ -188,7 +192,7 @@ def test_stored_runs_are_not_trained_again(tiny: Preset, tmp_path: Path, monkeyp
 
 
 def test_a_run_that_fails_is_reported_and_the_others_go_on(
-    tiny: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: MechanismPreset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(configs: list[RunConfig]) -> list[TrainedRun]:
         if configs[0].seed == 1:
@@ -215,7 +219,7 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(
     ],
 )
 def test_a_fault_in_one_model_is_that_models(
-    tiny: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainer: str, workers: int, reason: str
+    tiny: MechanismPreset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainer: str, workers: int, reason: str
 ) -> None:
     monkeypatch.setattr(sweep, "TRAINER", f"tests.helpers.mechanisms:{trainer}")
     report = command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=workers)
@@ -230,7 +234,7 @@ def test_a_fault_in_one_model_is_that_models(
     assert again.failed == ()
 
 
-def test_a_damaged_analysis_is_told(tiny: Preset, tmp_path: Path) -> None:
+def test_a_damaged_analysis_is_told(tiny: MechanismPreset, tmp_path: Path) -> None:
     command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=1)
     file = next((tmp_path / "runs.sqlite.mechanism").iterdir())
     for content in ("{", "[]", "{}", "[" * 100_000):

@@ -10,7 +10,7 @@ from constructions.suite.t7 import superposition
 from constructions.weights.catalogue import Setting
 from empirical.mechanism import readout as module
 from empirical.mechanism.readout import (
-    Table,
+    SubjectTable,
     all_maps,
     cross_validated,
     fit_maps,
@@ -111,11 +111,11 @@ def test_a_tie_between_attributes_is_not_decoded() -> None:
 def test_several_tables_are_one_sample() -> None:
     own = plain()
     other = FactSystem.random(60, 3, seed=9)
-    tables = [Table(plain(other).rows, other)]
+    tables = [SubjectTable(plain(other).rows, other)]
     found = read_out(own, tables)
     assert found.subjects == 120
     assert found.fit.r_squared.value == pytest.approx(1, abs=1e-9)
-    spoilt = read_out(own, [Table(own.rows, other)])
+    spoilt = read_out(own, [SubjectTable(own.rows, other)])
     assert spoilt.fit.r_squared.value < 0.7
 
 

@@ -13,7 +13,7 @@ from constructions.weights.catalogue import Setting
 from empirical.mechanism.fitting import fit_rows, trainable, without_denormals
 from empirical.mechanism.further_training import train_further
 from empirical.mechanism.inversion import Inverse, _jacobian, invert, linearised_again, solved
-from empirical.mechanism.readout import Table, all_maps, read_out
+from empirical.mechanism.readout import SubjectTable, all_maps, read_out
 from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
 from empirical.mechanism.transfer import CLOSED, new_systems, random_rows, transfer, with_redrawn_mlp
 from empirical.models.model import initial
@@ -181,7 +181,7 @@ def test_a_model_trained_on_several_systems_recalls_and_transfers_better() -> No
         further = train_further(parameters, config, 200, tables)
         assert further.accuracy > 0.99
         assert len(further.others) == tables - 1
-        for other in (Table(further.studied.rows, further.studied.system), *further.others):
+        for other in (SubjectTable(further.studied.rows, further.studied.system), *further.others):
             assert accuracy(further.studied, other.system, other.rows) > 0.99
         share = transfer(further.studied, further.others, systems=2, steps=0).ways["maps"]
         assert share is not None
