@@ -15,7 +15,7 @@ from bounds.lower.information import total_information, universal_single_hop
 from bounds.lower.involutions import involutions
 from bounds.lower.learned_readout import learned_readout
 from bounds.lower.universal import universal_hops, universal_width
-from bounds.tables import report
+from bounds.tables import command
 
 LARGE = (10**12, 1000, 64)
 
@@ -29,7 +29,7 @@ def timed(name: str, goal: float, run: Callable[[], object]) -> None:
 
 def table(readout: str) -> str:
     """The table of the command's default sizes."""
-    return report.table(entities="4096", relations="2:16", hops="1:4", bits="1,2,4,8,16", readout=readout)
+    return command.table(entities="4096", relations="2:16", hops="1:4", bits="1,2,4,8,16", readout=readout)
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from theory.records.writing import MODEL, SYSTEM
 
 
 def _kinds() -> str:
-    from bounds.tables.report import explanations
+    from bounds.tables.command import explanations
 
     return "\n".join(explanations())
 
@@ -142,13 +142,13 @@ def count(
     """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes. (`count --list` explains
     kinds.)
     """
-    from bounds.tables import report
+    from bounds.tables import command
 
     if kind is None or entities is None or relations is None:
         raise InputError("count needs a KIND, --entities and --relations; georecall count --list explains the kinds")
-    found = report.counted(kind, entities, relations, hops, check=check, digits=digits)
+    found = command.counted(kind, entities, relations, hops, check=check, digits=digits)
     if json is not None:
-        report.write(found.as_json(), json)
+        command.write(found.as_json(), json)
     echo(found.line)
     sys.exit(0 if found.agrees else 1)
 
@@ -177,9 +177,9 @@ def bounds(
     out: Path | None,
 ) -> None:
     """Tabulate lower bounds and what the constructions reach, with the assumptions that each number stands on."""
-    from bounds.tables import report
+    from bounds.tables import command
 
-    text = report.table(
+    text = command.table(
         entities=entities,
         relations=relations,
         hops=hops,
@@ -193,7 +193,7 @@ def bounds(
     if out is None:
         click.echo(text, nl=False)
     else:
-        report.write(text, out)
+        command.write(text, out)
 
 
 @click.command()

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from bounds.tables.layout import Table, render
 from bounds.tables.ranges import parse_sizes
-from empirical.probing import report as reports
-from empirical.probing import verdict
 from empirical.probing.facts.packages import needed
 from empirical.probing.measures.measure import LayerReading, Progress, RelationReading, silent
-from empirical.probing.report import ProbeReport, write, write_maps
+from empirical.probing.probe import ProbeReport, write, write_maps
+from empirical.probing.probe import probe as probe_model
+from empirical.probing.verdicts import rows as verdict_rows
 from empirical.statistics.shares import Share
 from theory.records.ledger import Row, terminal
 
@@ -28,7 +28,7 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
 
     `model` is a local directory, a .gguf file or the name of a packaged model; `relations` a JSON file, a directory of
     them, the name of a built-in set, or "all" for every built-in one; `layers` "all" or numbers and ranges, as in
-    0,8,12:20. InputError for whatever of these is not so, a missing package, and what `report.probe` refuses.
+    0,8,12:20. InputError for whatever of these is not so, a missing package, and what `probe.probe` refuses.
     """
     for package in ("torch", "tokenizers"):  # the imports below would miss them in many lines
         needed(package)
@@ -40,7 +40,7 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
     progress("load the model", 0, 1)
     loaded = load_pretrained(model)
     places = None if layers == ALL else parse_sizes(layers, "layers", at_least=0, at_most=loaded.layers)
-    found = reports.probe(loaded, chosen, places, asks=loaded.kind != "encoder", seed=seed, progress=progress)
+    found = probe_model(loaded, chosen, places, asks=loaded.kind != "encoder", seed=seed, progress=progress)
     known = {"model_sha256": loaded.sha256 or "", "transformers": importlib.metadata.version("transformers")}
     return replace(found, provenance={**found.provenance, **known})
 
@@ -65,7 +65,7 @@ def progress_bar() -> Iterator[Progress]:
 
 def rows(report: ProbeReport) -> list[Row]:
     """The verdicts as rows of the ledger."""
-    return verdict.rows(report.verdicts, report.model, [each.name for each in report.relations])
+    return verdict_rows(report.verdicts, report.model, [each.name for each in report.relations])
 
 
 def text(report: ProbeReport) -> str:

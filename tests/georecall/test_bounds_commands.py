@@ -17,7 +17,7 @@ from bounds.counting.answer_vectors import Count
 from bounds.counting.kinds import KINDS
 from bounds.lower.dichotomy import fixed_readout
 from bounds.suite.checks import CLAIMS, checks_of_preset
-from bounds.tables import report
+from bounds.tables import command
 from bounds.tables.dimensions import BoundSetting, upper_rows
 from theory.records.ledger import run_check
 
@@ -64,7 +64,7 @@ def test_count_writes_json(tmp_path: Path) -> None:
 
 
 def test_a_disagreement_is_said_and_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "exact_count", lambda *a: Count(44, "exact", "a wrong formula"))
+    monkeypatch.setattr(command, "exact_count", lambda *a: Count(44, "exact", "a wrong formula"))
     result = run("count", "relabelled", "--entities", "4", "--relations", "2", "--check")
     assert result.exit_code == 1
     assert result.output == "44 (but listing every object gives 43)\n"

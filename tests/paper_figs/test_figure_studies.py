@@ -16,7 +16,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'geomet
 from constructions.weights import t1
 from empirical.mechanism import command
 from empirical.mechanism.presets import PRESETS, BuiltModel, MechanismPreset, _conditions
-from empirical.probing import report as probing
+from empirical.probing import probe as probing
 from empirical.probing.theory_model import TheoryModel, relations_of
 from paper_figs import catalogue, studies, style
 from paper_figs.catalogue import MECHANISM, PROBING

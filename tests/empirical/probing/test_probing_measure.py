@@ -16,9 +16,9 @@ from empirical.models.runs import RunConfig
 from empirical.models.training import train
 from empirical.probing import command
 from empirical.probing.measures.measure import LEAST_SUBJECTS, checked_layers
-from empirical.probing.report import probe, write, write_maps
+from empirical.probing.probe import probe, write, write_maps
 from empirical.probing.theory_model import TheoryModel, relations_of
-from empirical.probing.verdict import exchanged, readable, reading_status, superposed, swap_status
+from empirical.probing.verdicts import exchanged, readable, reading_status, superposed, swap_status
 from tests.helpers.probed_models import Stub, noise, relation
 from theory import FactSystem, InputError
 from theory.records.ledger import all_hold

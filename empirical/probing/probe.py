@@ -52,7 +52,7 @@ from empirical.probing.measures.measure import (
 )
 from empirical.probing.measures.superposition import Superposition, common_layer, superpose
 from empirical.probing.measures.swap import Swap, swap
-from empirical.probing.verdict import exchanged, readable, superposed
+from empirical.probing.verdicts import exchanged, readable, superposed
 from empirical.statistics.shares import LEVEL
 from empirical.statistics.verdict import Verdict
 from theory.errors import InputError
