@@ -41,6 +41,7 @@ RELATION_FILES = ("*.json",)
 @click.option("--address", help="The Ray cluster to use (a new local one, unless given).")
 @click.option("--time-budget", type=Seconds(), help="Seconds after which no run is started.")
 @write_option("--json", "Write the report here, as JSON.")
+@click.option("--estimate", is_flag=True, help="Say what the preset would cost, and train nothing.")
 def compare(
     preset: str,
     store: Path,
@@ -50,12 +51,18 @@ def compare(
     address: str | None,
     time_budget: float | None,
     json: Path | None,
+    estimate: bool,
 ) -> None:
     """Train models on random bijections, find the dimension that memorises them, and hold it against the theory. What
     the store has is not run again. Exit status 0 only if the comparison is complete and no claim turned out false.
     """
     from empirical.comparison import command
 
+    if estimate:
+        if json is not None:
+            raise InputError("--estimate trains nothing, so there is no report for --json to write; leave one out")
+        echo(command.estimated(preset), nl=False)
+        return
     with command.counting("runs") as show:
         report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
     echo(command.text(report), nl=False)

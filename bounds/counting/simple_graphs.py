@@ -9,16 +9,14 @@ differ by a permutation of the colours have equally many completions, and are ke
     missing   {0,1,2}   {0,1}   {0,2}   ..   {}        a cubic graph with colours 0, 1, 2:
     nodes        N        0       0     ..   0         at first all N nodes miss {0,1,2}
 
-The same walk counts Latin rectangles (a column is settled by distinct symbols for its R rows; a symbol misses rows)
-and regular graphs without colours (a node misses a number of edges). The number of states grows quickly with R, so
-each count has a table of the largest N that it accepts.
+The same walk counts Latin rectangles (a column is settled by distinct symbols for its R rows; a symbol misses rows).
+The number of states grows quickly with R, so each count has a table of the largest N that it accepts.
 
 References: Read and Wormald, J. Graph Theory 4 (1980) 203; Stones, Electron. J. Combin. 17 (2010) A1; Mendelsohn and
 Rosa, J. Graph Theory 9 (1985) 43 (one-factorisations). Read's own values for A006712 were wrong from N = 10 on
 (corrected in 2014).
 """
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -32,7 +30,6 @@ State = tuple[int, ...]
 # The largest N for each R: seconds of work, half a minute at the slowest.
 LARGEST_GRAPH = {1: 200, 2: 200, 3: 100, 4: 30, 5: 16, 6: 12, 7: 10}
 LARGEST_RECTANGLE = {1: 200, 2: 100, 3: 50, 4: 14, 5: 8}
-LARGEST_REGULAR_GRAPH = {1: 200, 2: 200, 3: 100, 4: 50, 5: 30, 6: 20, 7: 16}
 
 
 def matchings_simple(entities: int, relations: int) -> int:
@@ -82,20 +79,6 @@ def simple(entities: int, relations: int) -> int:
     """
     n, r = _check("simple", entities, relations, {r - 1: n for r, n in LARGEST_RECTANGLE.items()}, largest_otherwise=6)
     return _rectangles(n, r + 1)
-
-
-def regular_graphs(entities: int, relations: int) -> int:
-    """Simple undirected R-regular graphs on N labelled nodes, without colours.
-
-    OEIS A002829 (R = 3, N = 2m), A005815 (R = 4).
-    """
-    n, r = _check("regular graphs", entities, relations, LARGEST_REGULAR_GRAPH, largest_otherwise=14)
-    if r >= n:
-        return 0
-    layer = Counter({(0,) * r + (n,): 1})
-    for _ in range(n):
-        layer = _advance(layer, _settle_uncoloured)
-    return layer[(n,) + (0,) * r]
 
 
 def _check(
@@ -162,22 +145,6 @@ def _join(state: State, colours: Iterable[int]) -> Iterable[tuple[State, int]]:
     joined: Counter[State] = Counter()
     for (available, picked), ways in partial.items():
         joined[tuple(map(add, available, picked))] += ways
-    return joined.items()
-
-
-def _settle_uncoloured(state: State) -> Iterable[tuple[State, int]]:
-    """The same without colours: state[j] nodes miss j edges; one that misses the fewest is joined to as many others."""
-    unfinished = [missing for missing in range(1, len(state)) if state[missing]]
-    if not unfinished:
-        return [(state, 1)]
-    missing = unfinished[0]
-    others = _changed(state, missing, -1)
-    joined: Counter[State] = Counter()
-    for picks in itertools.product(*(range(min(nodes, missing) + 1) for nodes in others[1:])):
-        if sum(picks) == missing:
-            moved = zip(others, (0, *picks), (*picks, 0), strict=True)
-            after = tuple(nodes - gone + come for nodes, gone, come in moved)
-            joined[_changed(after, 0, +1)] += math.prod(map(math.comb, others[1:], picks))
     return joined.items()
 
 

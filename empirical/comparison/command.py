@@ -28,7 +28,7 @@ from theory.records.work import Work, announce
 if TYPE_CHECKING:
     from empirical.execution.ray_engine import RayPool
 
-__all__ = ["can_train", "compare", "counting", "rows", "succeeded", "text", "write"]
+__all__ = ["can_train", "compare", "counting", "estimated", "rows", "succeeded", "text", "write"]
 
 WITHOUT_TORCH = "training needs PyTorch: pip install 'geometric-recall[empirical]'"
 
@@ -90,6 +90,19 @@ def compare(
     with _pool(engine, address, workers, device) as pool, open_store(store) as opened:
         found = run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
     return replace(found, device=device)
+
+
+def estimated(preset: str) -> str:
+    """What the searches of a preset would cost, in a line a device: nothing is trained, and PyTorch is not needed.
+
+    InputError for an unknown preset.
+    """
+    plan = find_preset(preset).plan
+    return "".join(
+        f"{preset} on {device.name}: {found.runs} runs in {found.batches} batches, {found.seconds / 60:.0f} min\n"
+        for device in (CPU_CORE, GPU)
+        for found in [estimate(plan, device)]
+    )
 
 
 def _pool(engine: str, address: str | None, workers: int | None, device: str) -> LocalPool | RayPool:

@@ -2,7 +2,7 @@
 
 Presets are data. `quick` shows every part at small sizes; `standard` is the comparison on two CPU cores; `paper` has
 the sizes of the paper (arXiv 2605.12426): N = 4096 and R = 2 .. 16, with learned and frozen subjects, uniform and
-learned attention, for one GPU. What they cost: `cost.estimate`.
+learned attention, for one GPU. What they cost: `georecall compare --estimate`.
 
 Experiments: `capacity` (E1: both tables learned), `frozen subjects`, `frozen read-out`, `frozen both` (the rest of E2's
 2 × 2), `hops learned`, `hops tied`, `hops frozen`, `chain` (E6), `budget` (E1's curves with fewer and more steps) and

@@ -11,7 +11,7 @@ from bounds.tables.layout import Table, render
 from bounds.tables.ranges import parse_sizes
 from empirical.probing.facts.packages import needed
 from empirical.probing.measures.measure import LayerReading, Progress, RelationReading, silent
-from empirical.probing.probe import ProbeReport, write, write_maps
+from empirical.probing.probe import ProbeReport, with_enough_subjects, write, write_maps
 from empirical.probing.probe import probe as probe_model
 from empirical.probing.verdicts import rows as verdict_rows
 from empirical.statistics.shares import Share
@@ -36,7 +36,7 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
     from empirical.probing.language_models.pretrained import load_pretrained
 
     chosen = read_relations(BUILT_IN if relations == ALL else relations)
-    reports.with_enough_subjects(chosen)  # before the model is loaded, which takes a while
+    with_enough_subjects(chosen)  # before the model is loaded, which takes a while
     progress("load the model", 0, 1)
     loaded = load_pretrained(model)
     places = None if layers == ALL else parse_sizes(layers, "layers", at_least=0, at_most=loaded.layers)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import networkx as nx
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,7 +150,7 @@ WRONG: list[tuple[str, Counter]] = [
     ("matchings", wrong_matchings),
     ("matchings-connected", matchings.matchings),
     ("matchings-simple", simple_graphs.one_factorisations),
-    ("one-factorisations", simple_graphs.regular_graphs),
+    ("one-factorisations", simple_graphs.matchings_simple),
     ("latin-rectangles", counting.bipartite),
     ("simple", simple_graphs.latin_rectangles),
     ("labelled", counting.connected),
@@ -272,34 +271,6 @@ def test_power_of_a_cycle_type_is_that_of_the_permutation(permutation: list[int]
     for _ in range(exponent):
         image = [permutation[x] for x in image]
     assert dict(power(tuple(cycle_type(permutation).items()), exponent)) == cycle_type(image)
-
-
-@pytest.mark.parametrize(("degree", "terms"), [
-    (2, {1: 0, 2: 0, 3: 1, 4: 3, 5: 12, 6: 70, 7: 465}),  # A001205
-    (3, {2: 0, 4: 1, 5: 0, 6: 70, 8: 19355, 10: 11180820, 12: 11555272575, 14: 19506631814670}),  # A002829
-    (4, {1: 0, 4: 0, 5: 1, 6: 15, 7: 465, 8: 19355, 9: 1024380, 10: 66462606, 17: 28797220460586826422720}),  # A005815
-])  # fmt: skip
-def test_regular_graphs_have_the_published_numbers(degree: int, terms: dict[int, int]) -> None:
-    assert {entities: simple_graphs.regular_graphs(entities, degree) for entities in terms} == terms
-
-
-@pytest.mark.parametrize("entities", range(2, 7))
-def test_regular_graphs_are_those_among_all_graphs(entities: int) -> None:
-    pairs = list(itertools.combinations(range(entities), 2))
-    incidence = np.array([[x in pair for x in range(entities)] for pair in pairs], dtype=np.int64)
-    graphs = np.arange(2 ** len(pairs))[:, None] >> np.arange(len(pairs)) & 1
-    degrees = graphs @ incidence
-    for degree in range(1, entities + 2):
-        regular = int(np.all(degrees == degree, axis=1).sum())
-        assert simple_graphs.regular_graphs(entities, degree) == regular
-
-
-@given(st.integers(2, 13), st.data())
-def test_complements_of_regular_graphs(entities: int, data: st.DataObject) -> None:
-    degree = data.draw(st.integers(1, max(1, entities - 2)))
-    if entities - 1 - degree >= 1:
-        same = simple_graphs.regular_graphs(entities, entities - 1 - degree)
-        assert simple_graphs.regular_graphs(entities, degree) == same
 
 
 def test_what_n_minus_2_matchings_or_rows_leave_is_one_more() -> None:

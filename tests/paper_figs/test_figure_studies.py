@@ -17,9 +17,9 @@ from constructions.weights import t1
 from empirical.mechanism import command
 from empirical.mechanism.presets import PRESETS, BuiltModel, MechanismPreset, _conditions
 from empirical.probing import probe as probing
-from empirical.probing.theory_model import TheoryModel, relations_of
 from paper_figs import catalogue, studies, style
 from paper_figs.catalogue import MECHANISM, PROBING
+from tests.helpers.theory_model import TheoryModel, relations_of
 from tests.paper_figs.test_figure_layout import faults
 from theory import FactSystem, InputError
 

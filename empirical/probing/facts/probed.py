@@ -1,7 +1,7 @@
 """What a probe needs of a model: its subject states, its objects' directions and its answers, patched or not.
 
-Two kinds of model provide it: a pretrained language model (`empirical.probing.language_models.pretrained`) and a
-transformer of this project (`empirical.probing.theory_model`), where the right answers of a probe are known.
+A pretrained language model provides it (`empirical.probing.language_models.pretrained`). So do, in the tests,
+transformers of this project, where the right answers of a probe are known.
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
 """The threshold search: planted thresholds are found, by decisions that depend on nothing but the outcomes."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+import georecall
+from empirical.comparison import command
 from empirical.comparison.cost import CPU_CORE, GPU, estimate, estimated_seconds
 from empirical.comparison.curves import Curve, curve
 from empirical.comparison.presets import PRESETS, preset
@@ -188,6 +192,28 @@ def test_the_sweeps_are_affordable_on_two_cores() -> None:
     assert estimate(PRESETS["quick"].plan, CPU_CORE).seconds < 2 * 120
     assert estimate(PRESETS["standard"].plan, CPU_CORE).seconds < 2 * 1800
     assert estimate(PRESETS["paper"].plan, GPU).seconds < 540
+
+
+def test_the_command_says_what_a_preset_costs_and_trains_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "can_train", lambda: False)
+    store = tmp_path / "runs.sqlite"
+    found = CliRunner().invoke(georecall.main, ["compare", "--preset", "quick", "--estimate", "--store", str(store)])
+    expected = estimate(PRESETS["quick"].plan, CPU_CORE)
+    first, second = found.stdout.splitlines()
+    assert first == f"quick on one CPU core: {expected.runs} runs in {expected.batches} batches, 1 min"
+    assert second.startswith("quick on one H200: ")
+    assert (found.exit_code, list(tmp_path.iterdir())) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [(["--json", "a.json"], "--estimate trains nothing"), (["--preset", "huge"], "'huge'")]
+)
+def test_an_estimate_of_nothing_or_a_report_of_it_is_refused(arguments: list[str], message: str) -> None:
+    found = CliRunner().invoke(georecall.main, ["compare", "--estimate", *arguments])
+    assert found.exit_code == 2
+    assert message in found.stderr
 
 
 def test_the_price_of_a_run() -> None:

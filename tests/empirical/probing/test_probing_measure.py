@@ -17,9 +17,9 @@ from empirical.models.training import train
 from empirical.probing import command
 from empirical.probing.measures.measure import LEAST_SUBJECTS, checked_layers
 from empirical.probing.probe import probe, write, write_maps
-from empirical.probing.theory_model import TheoryModel, relations_of
 from empirical.probing.verdicts import exchanged, readable, reading_status, superposed, swap_status
 from tests.helpers.probed_models import Stub, noise, relation
+from tests.helpers.theory_model import TheoryModel, relations_of
 from theory import FactSystem, InputError
 from theory.records.ledger import all_hold
 

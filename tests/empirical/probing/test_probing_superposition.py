@@ -14,8 +14,8 @@ from empirical.probing.measures.maps import fit_chosen
 from empirical.probing.measures.measure import facts_of, states_of
 from empirical.probing.measures.superposition import superpose
 from empirical.probing.measures.swap import swap
-from empirical.probing.theory_model import TheoryModel, relations_of
 from tests.helpers.probed_models import Stub, noise, relation
+from tests.helpers.theory_model import TheoryModel, relations_of
 from theory import FactSystem, InputError
 
 SYSTEM = FactSystem.random(64, 3, seed=1)
