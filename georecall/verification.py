@@ -139,9 +139,7 @@ def count(
     digits: int | None,
     json: Path | None,
 ) -> None:
-    """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes. (`count --list` explains
-    kinds.)
-    """
+    """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes (--list explains the kinds)."""
     from bounds.tables import command
 
     if kind is None or entities is None or relations is None:

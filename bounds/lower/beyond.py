@@ -9,6 +9,7 @@ words of length <= k are asked of x (T2c). Words of length <= N-1 reach every en
 answers: the answers of x determine g. It remains to count these systems. Of the (N-1)!·(N!)^{R-1} with the loop, those
 in which x reaches just s entities number at most C(N-1,s-1)·(s-1)!·(s!)^{R-1}·((N-s)!)^R, a share of C(N,s)^{-(R-1)}.
 Summed over s = 1..N-1 this is at most 2/N + (N-3)·2/(N(N-1)) < 4/N. ∎
+
 All (N!)^R systems together have R·log2 N! bits: a model with B = 0 must hold in *each* row all but about log2 N bits
 of the whole graph.
 
@@ -20,6 +21,7 @@ of T2c at m = 1 and π the share of systems whose words of length < k lead from 
 *Proof.* Let g be uniform. Where the nodes are distinct, the answers given the nodes are R injections of the last
 level's n nodes into N - I entities, uniform: the answers of x have entropy at least π·R·log2 (N-I)_n. Of this the row
 leaves at most R^k times Fano's term (T8). ∎
+
 At k = 1 it is T8. It is positive only while R^k words can hardly meet (R^{2k} << N) and ε is small; a T2c of its kind
 for any model fails, since few queries (one root's) may carry all of the errors.
 

@@ -19,6 +19,7 @@ bits determine the answers. ∎
 *Proof.* Relation 0 fixes the roots. Let the step take letters k_i+1 .. k_{i+1}, and take the word
 0^{k_{i+1}-|v|}·v·(anything), |v| <= j. The tokens before the step are all the root itself, so the step gives g_v(root)
 from the root's row and B alone. ∎
+
 An honest chain of s tokens for k hops has a step of at least ⌈k/s⌉ hops. So d·b >= (R^j - 1)·log2 N up to lower terms,
 j = ⌈k/s⌉, for every such chain however it is spaced, where trees give about R^{k_{i+1}}/(R^{k_i} + …): T3b is optimal
 up to constants.

@@ -14,6 +14,7 @@ answers from plus the entropy of the answers given the model's own, which is at 
 + ε_q·log2(N-1) (Fano), ε_q the error probability at query q over g. That function of ε_q is concave, and increasing up
 to 1 - 1/N, so the sum is at most the number of queries times its value at the mean, ε. (One subject x: the mean over x
 of its R queries is at most ε for each g, so the inequality averaged over x is the claim.) ∎
+
 At ε = 0 this is T1c; at 1 - 1/N, where guessing suffices, the universal bound is 0, and beyond it stays 0. The second
 is 0 from where its right side is.
 

@@ -5,7 +5,7 @@ T2e       the proof's families, built, every query followed: all tables of answe
 T2d       T_k by listing all systems, against the formula and the statement of when it is exact
 T8        the best error rate of every code, against the bound at it
 T1c       T1b meets it with no gap for N = 2^p and b | p; as many relabelling classes as Burnside counts
-T1e, T3c  rest on T_k and on T2c's and T2e's counts: here, that they are the same numbers, and the width of T1 and T2
+T1e, T3c  rest on T_k and on T2c's and T2e's counts: that they are the same numbers, and the width of T1 and T2
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -48,9 +48,7 @@ class Counted:
 
     @property
     def line(self) -> str:
-        """The integer alone, or the enclosure; an upper bound says that it is one, and a disagreement what was
-        listed.
-        """
+        """The integer alone, or the enclosure; that it is an upper bound; what a listing found, where it disagrees."""
         if self.logarithm is not None:
             low, high = self.logarithm
             text = low if low == high else f"{low} .. {high}"

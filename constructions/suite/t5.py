@@ -27,9 +27,7 @@ def transplant(frozen: Transformer, donor: Transformer) -> Transformer:
 
 
 def differing_tensors(one: Transformer, other: Transformer) -> list[str]:
-    """The tensors in which two models differ outside the entity rows of W_E; [] for two models of a universal
-    construction.
-    """
+    """The tensors in which two models differ outside the entity rows of W_E: none if the construction is universal."""
     names = []
     for (name, left), (_, right) in zip(one.tensors(), other.tensors(), strict=True):
         skip = one.entities if name == "W_E" else 0

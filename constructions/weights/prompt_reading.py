@@ -8,10 +8,9 @@ head for the subject, at position 0, and one for each relation, at positions 1..
 position into two of these: place = t and height = -t² for t >= 1. At position 0 the subject's own entries stand there,
 at most V in absolute value; height = -Z, Z = k² + 2(k+1)V + 1, puts its scores below every other: <= 2kV + V - Z < 0
 against target² > 0 at the target (with one hop, where the head scores by height alone, V - Z < -1). The subject's head
-scores by -height: at least Z - V > k². The query is a
-positive multiple of -height at position k, which is k² > 0 whatever the relation there. With one hop, place is not
-needed; with one relation there is nothing to read but the subject. The -Z that the subject's head reads along is a
-constant and cancelled by b_in.
+scores by -height: at least Z - V > k². The query is a positive multiple of -height at position k, which is k² > 0
+whatever the relation there. With one hop, place is not needed; with one relation there is nothing to read but the
+subject. The -Z that the subject's head reads along is a constant and cancelled by b_in.
 """
 
 from __future__ import annotations
@@ -47,9 +46,7 @@ def coordinates_needed(relations: int, hops: int, code_columns: int) -> int:
 
 
 def read_prompt(relations: int, hops: int, dimension: int, code_columns: int, largest: int) -> PromptReading:
-    """The heads, for relation tokens that use the first `code_columns` coordinates and subject entries up to
-    `largest`.
-    """
+    """The heads, for subject entries up to `largest` and relation codes in the first `code_columns` coordinates."""
     place, height = dimension - 2, dimension - 1
     placed = relations > 1 and hops > 1
     W_pos = np.zeros((hops + 1, dimension), np.int64)

@@ -22,9 +22,7 @@ from theory import FactSystem, Transformer
 
 
 def construct(system: FactSystem, *, residual: bool = False) -> Transformer:
-    """T1's universal single-layer transformer: d = width = R·p, margin at least 2, with or without a residual
-    stream.
-    """
+    """T1's universal transformer: d = width = R·p, margin at least 2, with or without a residual stream."""
     size = code_bits(system.entities)
     dimension = system.relations * size
     subjects = signs(system.answers.T, size).reshape(system.entities, dimension)

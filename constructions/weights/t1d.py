@@ -33,9 +33,7 @@ LARGEST_TABLE = 2**24
 
 
 def piecewise_linear_units(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Kinks j and slopes κ_j with values[s] - values[0] = Σ_j κ_j ReLU(s - j) for s = 0..len(values) - 1; no κ_j is
-    0.
-    """
+    """Kinks j and slopes κ_j ≠ 0 with values[s] - values[0] = Σ_j κ_j ReLU(s - j) for s = 0..len(values) - 1."""
     slopes = np.diff(values)
     changes = np.diff(slopes, prepend=0)
     kinks = np.flatnonzero(changes)
@@ -93,18 +91,14 @@ def answer_bits(system: FactSystem, size: int) -> NDArray[np.int64]:
 
 
 def _part_of_answer(digit: int, relation: int, size: int, bits: int) -> NDArray[np.int64]:
-    """What a digit's value v = 0..2^bits - 1 contributes to the answer of a relation: its bits, at their places in
-    it.
-    """
+    """What the values v = 0..2^bits - 1 of a digit contribute to a relation's answer: its bits, each at its place."""
     place = digit * bits + np.arange(bits) - relation * size
     inside = (place >= 0) & (place < size)
     return (np.arange(2**bits)[:, None] >> np.arange(bits) & 1)[:, inside] @ 2 ** place[inside]
 
 
 def _assemble(system: FactSystem, W_E: Integers, W_in: Integers, b_in: Integers, slopes: Integers) -> Transformer:
-    """Uniform attention, hidden units with the given slopes that add the answer up in coordinate 0, read-out 2a·h -
-    a².
-    """
+    """Uniform attention, hidden units that add the answer up in coordinate 0, read-out 2a·h - a²."""
     dimension = W_E.shape[1]
     W_out = np.zeros((len(slopes), dimension), np.int64)
     W_out[:, 0] = slopes

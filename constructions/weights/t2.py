@@ -22,9 +22,7 @@ from theory.definitions.fact_system import check_count
 
 
 def construct(system: FactSystem, hops: int, bits: int = 1) -> Transformer:
-    """T2's universal single-layer transformer for k-hop queries: d = width = R^k·q, b-bit subject entries, margin >=
-    1.
-    """
+    """T2's universal transformer for k-hop queries: d = width = R^k·q, b-bit subject entries, margin at least 1."""
     size = code_digits(system.entities, bits)
     family = BlockFamily(system.relations, check_count("hops", hops))
     code = RelationCode(system.relations)

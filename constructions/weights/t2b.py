@@ -28,9 +28,7 @@ def require_width(entities: int, relations: int, hops: int) -> int:
 
 
 def construct(system: FactSystem, hops: int = 1) -> Transformer:
-    """T2b's key-value transformer: d = p + k·⌈log2 R⌉, width N·R^k, margin 2. InputError when the width exceeds
-    2^22.
-    """
+    """T2b's key-value memory: d = p + k·⌈log2 R⌉, width N·R^k, margin 2. InputError when the width exceeds 2^22."""
     entities, relations = system.entities, system.relations
     width = require_width(entities, relations, hops)
     size, code_size = code_bits(entities), (relations - 1).bit_length()

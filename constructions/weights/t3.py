@@ -40,8 +40,9 @@ from theory.definitions.fact_system import check_count
 
 
 def construct(system: FactSystem, hops: int, bits: int = 1, *, softmax: bool = False) -> Transformer:
-    """T3 with positions (t, t²): d = R·q + 2, width R·q, for `Task(hops, stride=1)`; margin >= 1, hardmax or
-    softmax.
+    """T3 with positions (t, t²), for `Task(hops, stride=1)`: d = R·q + 2, width R·q.
+
+    The margin is at least 1 under hardmax attention, and positive under softmax.
     """
     size = code_digits(system.entities, bits)
     check_count("hops", hops)
@@ -97,9 +98,7 @@ def _assemble(
     W_K: NDArray[np.int64],
     beta: float | None,
 ) -> Transformer:
-    """Block coordinates first, positions after them; both heads copy the block coordinates; the MLP is T1b's
-    selector.
-    """
+    """Block coordinates, which both heads copy, then positions; the MLP is T1b's selector."""
     entries = system.relations * size
     dimension = entries + W_pos.shape[1]
     copy = np.eye(dimension, entries, dtype=np.int8)

@@ -33,8 +33,9 @@ from theory import Block, FactSystem, Task, Transformer
 
 
 def construct(system: FactSystem, hops: int, stride: int, bits: int = 1) -> Transformer:
-    """T3b with a fixed read-out, for `Task(hops, stride)`: universal, width = (R^j [+ R^ρ])·q, d = width + 4, margin >=
-    1.
+    """T3b with a fixed read-out, for `Task(hops, stride)`: universal, width = (R^j [+ R^ρ])·q, d = width + 4.
+
+    The margin is at least 1.
     """
     task = Task(hops, stride)
     size = code_digits(system.entities, bits)
@@ -51,8 +52,9 @@ def construct(system: FactSystem, hops: int, stride: int, bits: int = 1) -> Tran
 
 
 def construct_learned(system: FactSystem, hops: int, stride: int) -> Transformer:
-    """T3b with a learned read-out, for `Task(hops, stride)`: d = (R^⌈j/2⌉ [+ R^⌈ρ/2⌉])·p + 4, width 2(R^j [+ R^ρ])·p,
-    margin 2.
+    """T3b with a learned read-out, for `Task(hops, stride)`: d = (R^⌈j/2⌉ [+ R^⌈ρ/2⌉])·p + 4, width 2(R^j [+ R^ρ])·p.
+
+    The margin is 2.
     """
     task = Task(hops, stride)
     made = side_by_side(_families(system.relations, task, meet_in_the_middle=True), system, _code(system))
@@ -90,9 +92,7 @@ def _assemble(
     W_U: Integers,
     b_U: Integers,
 ) -> Transformer:
-    """Coordinates: the blocks, the relation code (z, z²), the position (t, t²); head 0 reads the entity, head m slot
-    m.
-    """
+    """Coordinates: blocks, relation code (z, z²), position (t, t²). Head 0 reads the entity, head m slot m."""
     entries = subjects.shape[1]
     code, dimension, hops, stride = _code(system), entries + 4, task.hops, task.stride
     relation, place = slice(entries, entries + code.columns), entries + 2

@@ -61,9 +61,7 @@ def construct(system: FactSystem, hops: int) -> Transformer:
 
 
 def _select_block(code: RelationCode, hop: int, size: int, dimension: int, columns: int) -> Block:
-    """A_hop: add the relation's mismatches (and, at the first hop, the subject's row), keep the open block as its
-    code.
-    """
+    """A_hop: add the relation's mismatches, at the first hop the subject's row too; keep the open block as its code."""
     entries, place = code.relations * size, dimension - columns
     targets = ([0] if hop == 1 else []) + ([hop] if code.columns else [])
     W_Q, W_K = np.zeros((2, len(targets), dimension, 2), np.int64)

@@ -5,9 +5,9 @@ margin 2.
     W_U[r', a]: c(a) on block r', 4r' on the last coordinate;  b_U = -4r'²
 
 Twice the attention mean is e_x + e_r, and the residual stream adds e_r: the last coordinate holds 2r. The logit of
-attribute a of relation r' is <c(a), c(g_r'(x))> + 8rr' - 4r'² = <c(a), c(g_r'(x))> + 4r² - 4(r - r')²: at most 4r² + p
-- 4 for r' ≠ r, at most 4r² + p - 2 for another attribute of r, and 4r² + p for the answer. One number tells the
-relations apart, whatever R.
+attribute a of relation r' is <c(a), c(g_r'(x))> + 8rr' - 4r'² = <c(a), c(g_r'(x))> + 4r² - 4(r - r')²: at most
+4r² + p - 4 for r' ≠ r, at most 4r² + p - 2 for another attribute of r, and 4r² + p for the answer. One number tells
+the relations apart, whatever R.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from theory import FactSystem, Transformer
 
 
 def construct(system: FactSystem) -> Transformer:
-    """T6's linear transformer, for `Task(disjoint_attributes=True)`: output r·N + a is attribute a of relation r;
-    margin 2.
+    """T6's linear transformer, for `Task(disjoint_attributes=True)`: output r·N + a is attribute a of relation r.
+
+    The margin is 2.
     """
     entities, relations, size = system.entities, system.relations, code_bits(system.entities)
     entries = relations * size

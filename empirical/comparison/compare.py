@@ -138,9 +138,7 @@ def _count_on(progress: Progress, before: int, done: int, total: int, result: Ru
 
 
 def judge(preset: ComparisonPreset, traces: Sequence[Trace]) -> ComparisonReport:
-    """Thresholds, verdicts and E8's table from the runs that the searches used; verdicts only when they are
-    complete.
-    """
+    """Thresholds and E8's table from the runs that the searches used, and verdicts once the searches are complete."""
     complete = all(trace.stopped for trace in traces)
     runs = {run.config: run for trace in traces for run in trace.runs}
     thresholds = []

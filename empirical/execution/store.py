@@ -65,9 +65,7 @@ UNFINISHED_NAME = re.compile(rf"\.{WEIGHTS_NAME.pattern}\.\w+")  # see `theory.r
 
 
 class Outcome(NamedTuple):
-    """A run that has ended: its result, the trained tensors by name (None: not kept), and where and with what it was
-    run.
-    """
+    """A run that has ended: its result, its tensors by name (None: not kept), and where and with what it was run."""
 
     result: RunResult
     weights: Mapping[str, NDArray[Any]] | None = None

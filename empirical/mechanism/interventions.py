@@ -157,9 +157,7 @@ def interventions(studied: Studied, *, subjects: int = 256, seed: int = 0) -> In
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """The changes [W, X, d] of one part of the subjects by way, the room, and the sums of squares read amiss and
-    wanted.
-    """
+    """One part of the subjects: changes [W, X, d] by way, the room, and the sums of squares read amiss and wanted."""
 
     changes: dict[str, Floats]
     room: int

@@ -56,9 +56,7 @@ class TrainedModel:
 
 
 def threshold(config: RunConfig) -> float:
-    """d* of the run's condition by the capacity law at 2 bits a scalar: of the tables, or of the MLP where neither
-    learns.
-    """
+    """d* of the run's condition by the capacity law at 2 bits a scalar, of the MLP where neither table learns."""
     curve = Curve(config, config.width)
     counting: Counting = "tables" if tables_learned(curve) else "tables and MLP"
     return predicted_dimension(curve, PILOT_BETA, counting)

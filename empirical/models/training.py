@@ -76,9 +76,7 @@ Progress = Callable[[RunConfig, int, float, float], None]
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A finished run: its result and its final parameters on the CPU (for a failed run those at the last check, or
-    none).
-    """
+    """A run that has ended: its result and its last parameters, on the CPU; after a failure those of the last check."""
 
     result: RunResult
     parameters: Parameters

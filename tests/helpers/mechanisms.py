@@ -8,10 +8,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constructions.weights.catalogue import Setting
 from empirical.mechanism.presets import TrainedModel
-from empirical.mechanism.subject import Studied, of_construction, of_run, with_subjects
+from empirical.mechanism.subject import Studied, of_construction, of_run
 from empirical.mechanism.sweep import study_models
 from empirical.models.runs import RunConfig
 from theory import FactSystem
@@ -42,6 +43,13 @@ def table() -> Studied:
 def wrong_facts() -> Studied:
     """T1, said to hold facts that it does not hold."""
     return replace(plain(), system=FactSystem.random(60, 3, seed=7))
+
+
+def with_subjects(studied: Studied, rows: NDArray[Any], system: FactSystem | None = None) -> Studied:
+    """The same model with other subject rows [N, d], and other facts to recall; nothing else changes, nor does W_U."""
+    own = studied.transformer
+    W_E = np.concatenate([rows, own.W_E[own.entities :]])
+    return replace(studied, transformer=replace(own, W_E=W_E), system=system or studied.system)
 
 
 def quarter_damaged() -> Studied:

@@ -46,9 +46,9 @@ class LayerReading:
 
     Accuracies on all subjects, on those whose fact the model knows and does not know, with objects unseen in training
     (None where no object repeats), and of the controls. `agreement` is with the model's own answer (None, as for known
-    and unknown facts, if it gives none). `p_controls`:
-    majority, shuffled and randomised are all beaten by chance alone; `p_similarity`: the state's plain similarity is.
-    Both are adjusted by Holm's method. `gain` is the accuracy less that of the strongest of the four controls.
+    and unknown facts, if it gives none). `p_controls` is the p-value that majority, shuffled and randomised are all
+    beaten by chance alone, `p_similarity` that the state's plain similarity is; both are adjusted by Holm's method.
+    `gain` is the accuracy less that of the strongest of the four controls.
     """
 
     layers: tuple[int, ...]

@@ -22,10 +22,11 @@ from empirical.mechanism.hidden_units import (
     with_redrawn_gates,
     without_units,
 )
-from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
+from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run
 from empirical.models.runs import RunConfig
 from empirical.statistics.shares import Share
 from tests.helpers.edits import put, tensor, with_tensor
+from tests.helpers.mechanisms import with_subjects
 from theory import FactSystem
 from theory.definitions.transformer import run_with_cache
 from theory.errors import InputError
@@ -236,7 +237,7 @@ def test_a_sample_of_the_subjects() -> None:
 
 def test_each_part_of_the_verdict_can_refute() -> None:
     found = hidden_units(t1())
-    kept, some = Share(0.5, 0.4, 0.6), Share(0.5, 0.05, 0.95)
+    kept, some = Share(0.5, 0.4, 0.6, 64), Share(0.5, 0.05, 0.95, 64)
     narrow = replace(found.gates, open_fraction=found.gates.open_fraction / 64)
     assert found.verdict == "supported"
     assert replace(found, accuracy=kept).verdict == "not supported"

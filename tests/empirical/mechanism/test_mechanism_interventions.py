@@ -21,12 +21,13 @@ from empirical.mechanism.interventions import (
     room,
     through_decoders,
 )
-from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
+from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run
 from empirical.models.runs import RunConfig
 from empirical.statistics.regression import PENALTIES, component_maps, decoders, leave_one_out_ridge
 from empirical.statistics.shares import clopper_pearson, exact_share
 from empirical.statistics.subspaces import principal_axes
 from tests.helpers.edits import put, tensor, with_tensor
+from tests.helpers.mechanisms import with_subjects
 from theory import FactSystem
 from theory.errors import InputError
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.linalg import subspace_angles
 
 from constructions.suite.t7 import superposition
 from constructions.weights.catalogue import Setting
@@ -18,7 +19,7 @@ from empirical.mechanism.readout import (
     read_out,
 )
 from empirical.mechanism.subject import Studied, of_construction
-from empirical.statistics.subspaces import principal_axes
+from empirical.statistics.subspaces import overlap, principal_axes
 from tests.helpers.mechanisms import PAIR, SUPERPOSITIONS, SYSTEM, plain, quarter_damaged, table, trained, wrong_facts
 from theory import FactSystem
 
@@ -132,6 +133,14 @@ def test_overlap_of_known_subspaces() -> None:
     assert found.effective_rank == pytest.approx((2, 2))
     assert found.overlap == pytest.approx(5 / 8)
     assert found.overlap_random == pytest.approx(1 / 2)
+
+
+def test_overlap_is_the_mean_squared_cosine_of_the_principal_angles() -> None:
+    generator = np.random.default_rng(0)
+    one, other = (np.linalg.qr(generator.standard_normal((9, size)))[0] for size in (2, 5))
+    assert overlap(one, other) == pytest.approx((np.cos(subspace_angles(one, other)) ** 2).mean())
+    assert overlap(one, one @ np.array([[0.0, 1.0], [-1.0, 0.0]])) == pytest.approx(1)
+    assert overlap(one, np.zeros((9, 0))) == 0
 
 
 def test_rows_that_are_all_alike_explain_nothing() -> None:

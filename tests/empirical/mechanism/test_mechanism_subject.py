@@ -10,11 +10,11 @@ import torch
 
 from constructions.weights.catalogue import Setting
 from empirical.mechanism.study import study_given
-from empirical.mechanism.subject import Studied, accuracy, emitted, forward, of_construction, of_run, with_subjects
+from empirical.mechanism.subject import Studied, accuracy, emitted, forward, of_construction, of_run
 from empirical.models.model import initial
 from empirical.models.runs import RunConfig
 from tests.helpers.edits import put, with_tensor
-from tests.helpers.mechanisms import PAIR, SUPERPOSITIONS, SYSTEM, plain
+from tests.helpers.mechanisms import PAIR, SUPERPOSITIONS, SYSTEM, plain, with_subjects
 from theory import FactSystem, InputError, Task
 from theory.definitions.transformer import Block, run_with_cache
 
@@ -93,8 +93,6 @@ def test_new_rows_replace_the_subject_table_and_nothing_else() -> None:
     for (name, before), (_, after) in zip(own.transformer.tensors(), other.transformer.tensors(), strict=True):
         kept = slice(20, None) if name == "W_E" else slice(None)
         assert np.array_equal(before[kept], after[kept]), name
-    with pytest.raises(InputError, match=r"\[20, 5\]; they must be \[20, 6\]"):
-        with_subjects(own, own.rows[:, :5])
 
 
 def test_attribute_vectors_are_the_readout() -> None:

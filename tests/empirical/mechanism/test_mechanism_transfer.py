@@ -14,7 +14,7 @@ from empirical.mechanism.fitting import fit_rows, trainable, without_denormals
 from empirical.mechanism.further_training import train_further
 from empirical.mechanism.inversion import Inverse, _jacobian, invert, linearised_again, solved
 from empirical.mechanism.readout import SubjectTable, all_maps, read_out
-from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run, with_subjects
+from empirical.mechanism.subject import Studied, accuracy, of_construction, of_run
 from empirical.mechanism.transfer import CLOSED, new_systems, random_rows, transfer, with_redrawn_mlp
 from empirical.models.model import initial
 from empirical.models.runs import RunConfig
@@ -28,6 +28,7 @@ from tests.helpers.mechanisms import (
     scrambled_mlp,
     table,
     trained,
+    with_subjects,
     wrong_facts,
 )
 from theory import FactSystem, InputError
