@@ -187,19 +187,19 @@ def test_intervals_hold_the_value_and_narrow_with_the_subjects():
 
 def test_intervals_are_the_quantiles_of_subjects_drawn_again():
     # 40 draws with probability 1/2: Binomial(40, 1/2) has its 2.5 % and 97.5 % points at 14 and 26.
-    found = share([0, 1] * 20)
+    found = bootstrap_share([0, 1] * 20)
     assert (40 * found.low, 40 * found.high, found.subjects) == pytest.approx((14, 26, 40))
     values = np.array([0.1, 0.4, 0.2, 0.9] * 5)
-    mean = share(values, seed=3)
+    mean = bootstrap_share(values, seed=3)
     chosen = np.arange(40) < 20
-    assert share_of(np.r_[values, values + 7], chosen, seed=3) == mean
+    assert bootstrap_share_of(np.r_[values, values + 7], chosen, seed=3) == mean
     left = explained_share(values, np.ones(20), seed=3)
     assert (left.value, left.low, left.high) == pytest.approx((1 - mean.value, 1 - mean.high, 1 - mean.low))
     gained = gained_share(values, np.zeros(20), np.ones(20), seed=3)
     assert (gained.value, gained.low, gained.high) == pytest.approx((mean.value, mean.low, mean.high))
     # In a ratio of sums, subjects count by their totals: nothing is left to explain of one half, all of the other.
     assert explained_share([0, 0, 1, 1], [9, 9, 1, 1]).value == pytest.approx(0.9)
-    assert share(values, seed=4) != mean
+    assert bootstrap_share(values, seed=4) != mean
 
 
 def test_p_values_are_those_of_all_signs():
