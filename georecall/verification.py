@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from georecall.options import (
+    Seconds,
     checks_of_preset,
     count_option,
     finish,
@@ -17,7 +18,7 @@ from georecall.options import (
     seed_option,
     write_option,
 )
-from georecall.paths import echo
+from georecall.paths import echo, prints_aside
 from theory.errors import InputError
 from theory.writing import MODEL, SYSTEM
 
@@ -197,9 +198,7 @@ def bounds(
 
 @click.command()
 @count_option("--mutants", "How many: mutants 0, 1, .. of the seed.")
-@click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), help="For how long (60, unless --mutants is given)."
-)
+@click.option("--seconds", type=Seconds(), help="For how long (60, unless --mutants is given).")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the mutants.")
 @count_option("--workers", "Processes.", default=1, show_default=True)
 @write_option("--json", "Write the table and the violations here, as JSON.")
@@ -220,7 +219,7 @@ def campaign(mutants: int | None, seconds: float | None, seed: int, workers: int
             for report in reports(seed, mutants=mutants, seconds=seconds, workers=workers):
                 show(report)
     finally:  # an interrupted campaign has found something too
-        print_report(report)
+        print_report(report, aside=prints_aside())
         if json is not None:
             text = report.to_json()
             write_atomically(json, lambda file: file.write_text(text, encoding="utf-8"))

@@ -73,7 +73,7 @@ HELD_BY = {
     "empirical/database.py": ("store", "store_faults"),
     "empirical/records.py": ("records", "store"),
     "empirical/store.py": ("store", "store_faults"),
-    "theory/fact_system.py": ("fact_system", "systems"),
+    "theory/fact_system.py": ("fact_system",),
     "theory/task.py": ("task",),
     "theory/transformer.py": ("transformer",),
     "theory/registry.py": ("registry",),

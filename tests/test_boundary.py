@@ -38,8 +38,9 @@ PARSERS: dict[str, set[str]] = {
     "from_pretrained": PRETRAINED,
 }
 
-# Where anything at all may be caught: the boundary, and a worker, which reports what became of a run.
-CATCH_ALL = {READING, "paper_figs/saved.py", "empirical/worker.py", *PRETRAINED}
+# Where anything at all may be caught: the boundary; a worker, which reports what became of a run; and the campaign's
+# judge, to whom an exception of a checker is a violation.
+CATCH_ALL = {READING, "paper_figs/saved.py", "empirical/worker.py", "constructions/campaign/judge.py", *PRETRAINED}
 
 
 def called(node: ast.Call) -> str:

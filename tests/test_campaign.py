@@ -11,21 +11,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import georecall
 from constructions import certificate, exhaustive, interval, t1, t3
 from constructions.campaign import run as running
-from constructions.campaign.judge import has_fractions, judge
+from constructions.campaign.judge import judge
 from constructions.campaign.mutants import Mutant, mutant
 from constructions.campaign.report import COLUMNS, Report, of_one
 from constructions.campaign.run import judge_batch, reports
 from constructions.certificate import Certificate, certify
 from constructions.exhaustive import Verdict, check_every_query
 from constructions.interval import IntervalVerdict, check_every_query_by_intervals
-from tests.edits import put, with_tensor
+from tests.edits import put
 from theory import FactSystem, InputError, Task, Transformer
 
 SYSTEM = FactSystem([[1, 2, 0], [2, 1, 0]])
@@ -227,17 +226,6 @@ def test_blind_checkers_miss_every_harmful_mutant(monkeypatch: pytest.MonkeyPatc
     assert numbers("checking every query calls it right, but it is not") == harmful - soft
     assert numbers("the intervals say that it holds, but it is wrong") >= harmful & soft != set()
     assert numbers("raised") == set()
-
-
-def test_fractions_may_be_refused_as_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    halves = of_model(with_tensor(SOUND.transformer, "b_U", np.array([0.5, 0, 0])))
-    assert has_fractions(halves.transformer)
-    assert not has_fractions(with_tensor(SOUND.transformer, "b_U", np.zeros(3)))
-    monkeypatch.setattr(certificate, "certify", raising(InputError("b_U[0] is 0.5, a fraction")))
-    assert judge(halves).violations == ()
-    assert "refused" in judge(halves).columns
-    monkeypatch.setattr(certificate, "certify", raising(IndexError("out of range")))
-    assert judge(halves).violations == ("the certificate raised IndexError: out of range",)
 
 
 def test_a_violation_says_how_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,9 @@ def test_ends_are_written_to_the_wanted_digits() -> None:
 
 
 @given(st.integers(1, 300), st.integers(1, 6), st.sampled_from([2, 10]), st.integers(0, 12))
+@example(1, 3, 10, 4)
+@example(2, 3, 2, 4)
+@example(2, 3, 10, 4)
 def test_labelled_without_the_integer(entities: int, relations: int, base: int, digits: int) -> None:
     count = math.factorial(entities) ** relations
     assert decimal_logarithm_labelled(entities, relations, base, digits) == decimal_logarithm(count, base, digits)

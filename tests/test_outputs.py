@@ -83,6 +83,7 @@ ARGUMENTS = {
     "construct": ["T1", "--entities", "5", "--relations", "2", "--out", "new.safetensors"],
     "count": ["labelled", "--entities", "3", "--relations", "2"],
     "bounds": ["--entities", "64", "--relations", "2", "--hops", "1"],
+    "campaign": ["--mutants", "1"],
     "compare": [],
     "mechanism": ["facts.safetensors"],
     "probe": ["--model", "model", "--relations", "relations"],

@@ -1,9 +1,11 @@
 """The run store: what goes in comes out, and nothing else."""
 
+import contextlib
 import json
 import math
 import shutil
 import sqlite3
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from empirical.listing import COLUMNS, export_json, list_lines, show_text
+from empirical.database import INDEX_NAME, ORDER
+from empirical.listing import COLUMNS, TOGETHER, export_json, list_lines, show_text
 from empirical.provenance import provenance
 from empirical.runs import RunConfig, RunResult
 from empirical.store import Outcome, Store, open_store
@@ -137,6 +140,102 @@ def test_prune_deletes_orphans_and_if_asked_failed_runs(path: Path) -> None:
         assert store.prune(failed=True) == (1, 0)
         assert not store.has(config(2).key)
         assert store.load_weights(config(0).key)
+
+
+def test_what_a_killed_writer_left_is_cleared_by_the_next_that_opens_to_write(path: Path) -> None:
+    with open_store(path) as store:
+        folder = store.weights_directory
+    whole = set(folder.iterdir())
+    name = f"{config(5).key}-{'0' * 16}.safetensors"
+    others = [folder / file for file in (name, ".notes.safetensors.abc", f".{name}", "notes.txt")]
+    for file in (*others, folder / f".{name}.abc_1234", folder / f".{name}.x7"):
+        file.write_text("x")
+    open_store(path, read_only=True).close()
+    assert len(list(folder.iterdir())) == len(whole) + 6
+    open_store(path).close()
+    assert set(folder.iterdir()) == whole | set(others)
+
+
+def test_what_another_writes_now_is_not_cleared(path: Path) -> None:
+    """It is written within a transaction: who would clear it waits, and by then it has its name."""
+    with open_store(path) as store:
+        unfinished = store.weights_directory / f".{config(5).key}-{'0' * 16}.safetensors.abc_1234"
+        with store._writing():
+            unfinished.write_text("x")
+            with refused("locked"):
+                open_store(path, patience=0.05)
+            assert unfinished.exists()
+
+
+def test_runs_come_in_the_order_of_their_configurations_by_the_index(tmp_path: Path) -> None:
+    wanted = [
+        replace(
+            config(seed, dimension=dimension), entities=entities, learning_rate=rate, residual=residual, subjects=how
+        )
+        for seed in (0, 2, 10)
+        for dimension in (2, 10)
+        for entities in (9, 16)
+        for rate, residual, how in ((0.1, False, "learned"), (1, True, "learned"), (0.1, False, "frozen"))
+    ]
+    with open_store(tmp_path / "runs.sqlite") as store:
+        store.add_all(Outcome(failure_of(each, "x")) for each in wanted)
+        expected = sorted(wanted, key=lambda each: tuple(each.as_dict().values()))
+        assert [run.result.config for run in store.all_runs()] == expected
+        for limit, offset in ((5, 0), (5, 7), (1, 35), (9, 36), (10**30, 34), (3, 10**30)):
+            page = [run["key"] for run in store.summaries(limit, offset)]
+            assert page == [each.key for each in expected[offset : offset + limit]]
+        query = f"EXPLAIN QUERY PLAN SELECT rowid FROM runs ORDER BY {ORDER} LIMIT 9"
+        plan = [row[-1].replace("COVERING ", "") for row in store._connection.execute(query)]
+        assert plan == [f"SCAN runs USING INDEX {INDEX_NAME}"]  # and nothing is sorted
+
+
+def test_a_store_of_the_version_before_is_read_and_gets_its_index_when_it_is_written(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute(f"DROP INDEX {INDEX_NAME}")
+    before = path.read_bytes()
+    with open_store(path, read_only=True) as store:
+        found = list(store.all_runs())
+        assert [run.result.config for run in found] == [config(seed) for seed in range(3)]
+    assert path.read_bytes() == before
+    with open_store(path) as store:
+        assert store._connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (INDEX_NAME,)).fetchone()
+        assert list(store.all_runs()) == found
+
+
+def test_who_reads_keeps_nobody_from_writing_and_sees_what_is_replaced(path: Path) -> None:
+    with open_store(path, read_only=True) as reader, open_store(path, patience=0.05) as writer:
+        writer.add_all(Outcome(failure_of(config(seed), "x")) for seed in range(3, 900))
+        runs = reader.all_runs()
+        assert next(runs).result.config == config(0)
+        assert writer.add(*outcome_of(config(899)))  # it had failed
+        assert writer.prune(failed=True).runs == 897
+        assert [run.result.config.seed for run in runs][-1] == 899
+
+
+def test_memory_does_not_grow_with_the_number_of_runs(tmp_path: Path) -> None:
+    """Listing and exporting hold a few hundred runs at a time, and eight bytes for each of the others."""
+    with open_store(tmp_path / "runs.sqlite") as store:
+        result = replace(outcome_of(config(0))[0], history=tuple((step, 0.5, 0.5) for step in range(9)))
+        peaks = []
+        for seeds in (range(2000), range(2000, 6000)):
+            store.add_all(Outcome(replace(result, config=config(seed))) for seed in seeds)
+            tracemalloc.start()
+            assert sum(1 for _ in list_lines(store.summaries())) == seeds.stop + 1
+            assert export_json(store, tmp_path / "runs.json") == seeds.stop
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0]
+
+
+def test_the_columns_of_a_listing_only_grow() -> None:
+    def row(seed: int, entities: int) -> dict[str, object]:
+        run = replace(config(seed), entities=entities)
+        return {**run.as_dict(), "key": run.key, "status": "failed", "accuracy": None, "steps_taken": 1, "seconds": 0.5}
+
+    _, *lines = list_lines([row(0, 8)] * TOGETHER + [row(1, 10**6)] + [row(2, 8)] * TOGETHER)
+    assert [lines[place].split()[1] for place in (0, TOGETHER, -1)] == ["8", "1000000", "8"]
+    places = [line.index("learned") for line in lines]
+    assert places == [places[0]] * TOGETHER + [places[0] + 6] * (TOGETHER + 1)
 
 
 def test_listing_showing_and_export(path: Path, tmp_path: Path) -> None:

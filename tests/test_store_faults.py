@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from empirical.database import APPLICATION_ID
-from empirical.store import Outcome, open_store
+from empirical.listing import list_lines
+from empirical.store import SUMMARY_COLUMNS, Outcome, open_store
 from tests.stores import every_store_is_closed, refused, small_store
 from tests.trainers import config, failure_of, outcome_of
 
@@ -170,17 +171,72 @@ def test_a_corrupted_store(path: Path) -> None:
     ("column", "text"),
     [
         *((column, text) for column in ("config", "history") for text in ("{", "[[1, 2]]", '{"entities": 8}')),
-        ("provenance", "{"),
+        *(("provenance", text) for text in ("{", "[]")),
+        ("history", "[" * 100_000),
+        ("history", "[[Infinity, 0, 0]]"),
+        *((column, b"\x00") for column in ("config", "status", "error", "ended", "history")),
+        *((column, "many") for column in ("accuracy", "steps_taken", "seconds", "trained_scalars", "exact")),
+        ("weights", "../../elsewhere"),
+        ("steps_taken", 1e300),
     ],
 )
-def test_a_damaged_row_is_named(path: Path, column: str, text: str) -> None:
+def test_a_damaged_row_is_named(path: Path, column: str, text: object) -> None:
     key = config(1).key
     with contextlib.closing(sqlite3.connect(path)) as other, other:
+        other.execute("PRAGMA ignore_check_constraints = TRUE")
         other.execute(f"UPDATE runs SET {column} = ? WHERE key = ?", (text, key))
+    if column == "status":
+        with refused("damaged .*CHECK constraint"):
+            open_store(path)
+        return
     with open_store(path) as store:
+        for read in (store.get, store.find):
+            with refused(f"damaged: .*{key}"):
+                read(key)
         with refused(f"damaged: .*{key}"):
-            store.get(key)
+            list(store.all_runs())
+        if column in SUMMARY_COLUMNS and column != "weights":
+            with refused(f"damaged: .*{key}"):
+                list(list_lines(store.summaries()))
         assert store.get(config(0).key)
+
+
+def test_text_that_is_not_utf_8(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
+        other.execute("UPDATE runs SET error = CAST(x'0aff0a' AS TEXT)")
+    with open_store(path) as store:
+        for read in (store.summaries, store.all_runs):
+            with refused("damaged .it holds text that is not UTF-8"):
+                list(read())
+
+
+def test_a_table_without_its_columns(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("ALTER TABLE runs RENAME COLUMN seconds TO minutes")
+    with refused("damaged .its runs lack seconds"):
+        open_store(path)
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("DROP TABLE runs")
+    with refused("damaged .its runs lack key, config"):
+        open_store(path, read_only=True)
+
+
+def test_damage_in_a_store_too_large_to_be_checked_whole_is_noticed_when_it_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("empirical.database.CHECKED_WHOLE", 0)
+    (root,) = [number for name, number in roots(path) if name == "runs"]
+    content = bytearray(path.read_bytes())
+    content[4096 * (root - 1) : 4096 * (root - 1) + 100] = b"\xff" * 100
+    path.write_bytes(content)
+    with open_store(path, read_only=True) as store, refused("damaged"):
+        list(store.all_runs())
+
+
+def roots(path: Path) -> list[tuple[str, int]]:
+    """The first page of each table and index."""
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        return other.execute("SELECT name, rootpage FROM sqlite_master").fetchall()
 
 
 def test_a_row_under_another_key_is_noticed(path: Path) -> None:

@@ -14,6 +14,7 @@ import resource
 import signal
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,8 @@ from mutants import Mutant
 
 _MEMORY = 16 * 2**30
 _NOTICED = 1, 2  # exit statuses of pytest: a test failed, or the tests could not be collected
+
+Decided = Callable[[Mutant, bool], None]  # is told whether a mutant survived
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,10 @@ class Tried:
 
 
 class _Lines:
-    """Notes the lines of the functions of one file that are called."""
+    """Notes the lines of all functions of a tree that are called, by file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = str(path)
+    def __init__(self, tree: Path) -> None:
+        self.tree = f"{tree}/"
         self.codes: set[CodeType] = set()
 
     def __enter__(self) -> "_Lines":
@@ -60,11 +63,16 @@ class _Lines:
         sys.settrace(None)
 
     def _called(self, frame: FrameType, event: str, argument: object) -> None:
-        if frame.f_code.co_filename == self.path:
+        if frame.f_code.co_filename.startswith(self.tree):
             self.codes.add(frame.f_code)
 
-    def found(self) -> list[int]:
-        return sorted({line for code in self.codes for _, _, line in code.co_lines() if line is not None})
+    def found(self) -> dict[str, list[int]]:
+        lines: defaultdict[str, set[int]] = defaultdict(set)
+        for code in self.codes:
+            lines[code.co_filename.removeprefix(self.tree)] |= {
+                line for *_, line in code.co_lines() if line is not None
+            }
+        return {file: sorted(numbers) for file, numbers in lines.items()}
 
 
 class _Quick:
@@ -74,11 +82,9 @@ class _Quick:
     changes, because its line runs before any test does, nothing is decided.
     """
 
-    def __init__(
-        self, tree: Path, module: str, mutants: Sequence[Mutant], decided: Callable[[Mutant, bool], None]
-    ) -> None:
-        self.tree, self.module, self.mutants, self.decided = tree, module, mutants, decided
-        self.collecting = _Lines(tree / module)
+    def __init__(self, tree: Path, module: str, mutants: Sequence[Mutant], decided: Decided, watched: Path) -> None:
+        self.tree, self.module, self.mutants, self.decided, self.watched = tree, module, mutants, decided, watched
+        self.collecting = _Lines(tree)
 
     def pytest_collection(self) -> None:
         from hypothesis import Phase, settings
@@ -93,31 +99,26 @@ class _Quick:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        tried = self._as_they_are(session)
+        if not self.watched.exists() and _forked(lambda: self._watch(session)) != 0:
+            pytest.exit("the tests do not pass as they are", returncode=_FAILED)
+        tried = _read(self.watched, self.module)
         original = (self.tree / self.module).read_text()
         for mutant in self.mutants:
             if mutant.line not in tried.early:
                 self._try(session, tried, original, mutant)
         return True
 
-    def _as_they_are(self, session: pytest.Session) -> Tried:
-        watched = self.tree.parent / "watched.json"
-
-        def watch() -> int:
-            found = {}
-            for item, following in zip(session.items, [*session.items[1:], None], strict=True):
-                begun = time.process_time()
-                with _Lines(self.tree / self.module) as lines:
-                    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                found[item.nodeid] = lines.found(), time.process_time() - begun
-                if session.testsfailed:
-                    return 1
-            watched.write_text(json.dumps([self.collecting.found(), found]))
-            return 0
-
-        if _forked(watch) != 0:
-            pytest.exit("the tests do not pass as they are", returncode=_FAILED)
-        return _read(watched)
+    def _watch(self, session: pytest.Session) -> int:
+        found = {}
+        for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+            begun = time.process_time()
+            with _Lines(self.tree) as lines:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            found[item.nodeid] = lines.found(), time.process_time() - begun
+            if session.testsfailed:
+                return 1
+        self.watched.write_text(json.dumps([self.collecting.found(), found]))
+        return 0
 
     def _try(self, session: pytest.Session, tried: Tried, original: str, mutant: Mutant) -> None:
         chosen = tried.holding(mutant.line)
@@ -193,10 +194,10 @@ def _forked(work: Callable[[], int], seconds: float = math.inf) -> int | None:
     return None
 
 
-def _read(watched: Path) -> Tried:
+def _read(watched: Path, module: str) -> Tried:
     early, found = json.loads(watched.read_text())
-    lines = {name: set(lines) for name, (lines, _) in found.items()}
-    return Tried(lines, set(early), {name: seconds for name, (_, seconds) in found.items()})
+    lines = {name: set(lines.get(module, ())) for name, (lines, _) in found.items()}
+    return Tried(lines, set(early.get(module, ())), {name: seconds for name, (_, seconds) in found.items()})
 
 
 def _replace_code(module: ModuleType, source: str) -> bool:
@@ -240,19 +241,18 @@ def _pytest(tree: Path, files: Sequence[str], plugin: object) -> int:
     return pytest.main([*options, *files], plugins=[plugin])
 
 
-def try_quickly(
-    tree: Path, module: str, tests: Sequence[str], mutants: Sequence[Mutant], decided: Callable[[Mutant, bool], None]
-) -> Tried:
-    """Decide all mutants that can be decided without loading the module anew, and time the tests.
+def try_quickly(tree: Path, module: str, tests: Sequence[str], mutants: Sequence[Mutant], decided: Decided) -> Tried:
+    """Decide all mutants that can be decided without loading the module anew; the tests as they are run once a tree.
 
     Raises:
         SystemExit: if the tests fail as they are, or none of them runs a line of the module.
     """
     files = [f"tests/test_{name}.py" for name in tests]
-    status = _forked(lambda: _pytest(tree, files, _Quick(tree, module, mutants, decided)))
+    watched = tree.parent / f"{'-'.join(tests)}.json"
+    status = _forked(lambda: _pytest(tree, files, _Quick(tree, module, mutants, decided, watched)))
     if status not in (0, 5):  # 5: pytest itself has run no test, only forks have
         sys.exit(f"{module}: the tests {', '.join(tests)} do not pass as they are (pytest ended with {status})")
-    tried = _read(tree.parent / "watched.json")
+    tried = _read(watched, module)
     if not any(tried.lines.values()):
         sys.exit(f"{module}: none of the tests {', '.join(tests)} runs a line of it")
     for cached in (tree / module).parent.glob(f"__pycache__/{Path(module).stem}.*"):

@@ -6,7 +6,7 @@
   the checker's choice, and can only lower the margin.)
 * Intervals may be undecided. What they call right is right, with the true margin in the enclosure; what they call
   failing fails at the query that they name.
-* None of them raises anything or warns, but for the certificate's InputError about fractional weights.
+* None of them raises anything or warns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TypeVar
 from constructions import certificate, exhaustive, interval
 from constructions.campaign.evaluator import Truth, evaluate
 from constructions.campaign.mutants import Mutant
-from theory import InputError, Transformer
+from theory import Transformer
 
 Verdict = TypeVar("Verdict")
 
@@ -42,19 +42,17 @@ def judge(mutant: Mutant) -> Finding:
     columns = [{True: "right", False: "harmful", None: "unknown"}[right]]
     violations: list[str] = []
 
-    def ask(name: str, check: Callable[[], Verdict], *expected: type[Exception]) -> Verdict | None:
-        """What the check says, None when it raised an exception, which is a violation unless it was expected."""
+    def ask(name: str, check: Callable[[], Verdict]) -> Verdict | None:
+        """What the check says, None when it raised an exception, which is a violation."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 return check()
-        except expected:
-            return None
         except Exception as error:
             violations.append(f"{name} raised {type(error).__name__}: {error}")
             return None
 
-    proof = ask("the certificate", lambda: certificate.certify(*asked), *([InputError] if rational else []))
+    proof = ask("the certificate", lambda: certificate.certify(*asked))
     accepted = proof is not None and proof.accepted
     columns += ["accepted"] if accepted else ["refused"] if right else []
     violations += faults_of_certificate(proof, truth, mutant.claimed) if proof is not None else []

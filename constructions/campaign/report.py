@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from constructions.campaign.judge import Finding
 from constructions.campaign.mutants import Mutant
 from constructions.catalogue import CATALOGUE
+from theory.ledger import terminal
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -109,11 +110,9 @@ def of_one(mutant: Mutant, finding: Finding) -> Report:
     return Report(mutant.seed, 1, +counts, tuple(replace(violation, fault=fault) for fault in finding.violations))
 
 
-def print_report(report: Report) -> None:
-    """Print the table, and a line for each violation."""
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 160)
+def print_report(report: Report, *, aside: bool = False) -> None:
+    """Print the table, and a line for each violation; on stderr, if aside."""
+    console = terminal(width=None if sys.stdout.isatty() else 160, stderr=aside)
     console.print(report.as_table())
     for violation in report.violations:
         console.print(str(violation), markup=False, highlight=False, soft_wrap=True)
