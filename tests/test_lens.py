@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors.numpy
-from tests.reference import Reference
 
 from constructions import t1
+from constructions.campaign.evaluator import Evaluator
 from constructions.certificate import certify
 from constructions.exhaustive import check_every_query
 from theory import Block, FactSystem, InputError, Task, Transformer
@@ -106,9 +106,9 @@ def test_biases_are_folded_in_exactly(attention: str, residual: bool, causal: bo
         whole = [{name: own[name] * (name in kept) for name in own} for own in biases]
         folded, said = with_biases(model, [{name: own[name] for name in kept} for own in whole])
         assert (said == "") == (kept == ("b_K",) or (kept == ("b_Q",) and attention == "uniform"))
-        reference = Reference(folded)
+        evaluator = Evaluator(folded)
         for prompt in ([0, 4], [3, 5, 4], [1, 4, 2]):
-            assert reference.logits(prompt) == logits_with_biases(model, whole, prompt)
+            assert evaluator.logits(prompt).values() == logits_with_biases(model, whole, prompt)
 
 
 def as_lens_saves_it(model: Transformer, **more: Any) -> dict[str, Any]:
