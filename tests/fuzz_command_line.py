@@ -134,7 +134,7 @@ class Fuzz:
         right = is_right(weights, load_system(facts))
         self.findings.confirmed += right is True
         if right is False:
-            self.findings.add("false holds", number, arguments, "the reference gives another answer")
+            self.findings.add("false holds", number, arguments, "the evaluator gives another answer")
 
     def compare(self, number: int, arguments: list[str], status: int, handed: dict[Path, bytes]) -> None:
         """The same in a process of its own, on the same files."""
@@ -213,7 +213,7 @@ def remains(path: Path, status: int) -> str | None:
 
 
 def is_right(weights: Path, system: FactSystem) -> bool | None:
-    """Whether the model answers every query, in fractions; None for what the reference does not compute."""
+    """Whether the model answers every query; None for what the evaluator cannot tell."""
     files = sorted(weights.parent.glob("*.safetensors")) if weights.suffix == ".json" else [weights]
     if weights.is_dir():
         files = sorted(weights.glob("*.safetensors"))
@@ -225,7 +225,7 @@ def is_right(weights: Path, system: FactSystem) -> bool | None:
             tensors |= part
     except (TypeError, KeyError):  # bfloat16, which NumPy has not
         return None
-    if metadata["attention"] == "softmax" or any(name.rpartition(".")[2].startswith("b_V") for name in tensors):
+    if any(name.rpartition(".")[2].startswith("b_V") for name in tensors):
         return None
     said = {name: json.loads(text) for name, text in metadata.items() if name not in ("attention", "format")}
     outer = {name.rpartition(".")[2]: array for name, array in tensors.items() if "blocks" not in name.split(".")}
@@ -235,12 +235,19 @@ def is_right(weights: Path, system: FactSystem) -> bool | None:
         own = {n.rpartition(".")[2]: a for n, a in tensors.items() if n.startswith(f"blocks.{number}.")}
         empty = own["W_V"][:, :, :0]
         blocks.append(Block(**{"W_Q": empty, "W_K": empty, **own}))
-    options = {name: said[name] for name in ("residual", "causal") if name in said}
     model = Transformer(
-        entities=system.entities, blocks=tuple(blocks), attention=metadata["attention"], **outer, **options
+        entities=system.entities,
+        blocks=tuple(blocks),
+        attention=metadata["attention"],
+        **outer,
+        **{name: said[name] for name in ("residual", "causal", "beta") if name in said},
     )
-    task = Task(said.get("hops", 1), said.get("stride", 0), said.get("disjoint_attributes", False))
-    return evaluate(model, system, task).is_right() is True
+    return (
+        evaluate(
+            model, system, Task(said.get("hops", 1), said.get("stride", 0), said.get("disjoint_attributes", False))
+        ).is_right()
+        is True
+    )
 
 
 def main() -> int:
