@@ -72,16 +72,15 @@ def compare(
     if not can_train():
         raise InputError(WITHOUT_TORCH)
 
-    device_kind = CPU_CORE if device == "cpu" else GPU
-    seconds = int(estimate(chosen.plan, device_kind).seconds)
-    announce(f"the preset {preset}, with nothing in the store, on {device_kind.name}", Work(seconds * 10**9))
-
     def tell(done: int, result: RunResult) -> None:
         """The run in a few words, to whoever shows the progress."""
         progress(done, f"N = {result.config.entities}, d = {result.config.dimension}: {result.status}")
 
     # The pool first: what it refuses must not leave an empty store behind.
     with _pool(engine, address, workers, device) as pool, open_store(store) as opened:
+        priced = CPU_CORE if device == "cpu" else GPU
+        seconds = int(estimate(chosen.plan, priced).seconds)
+        announce(f"the preset {preset}, with nothing in the store, on {priced.name}", Work(seconds * 10**9))
         found = run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
     return replace(found, device=device)
 
