@@ -16,7 +16,6 @@ from bounds.frontier import (
     Corner,
     Family,
     frontier,
-    largest,
     smallest_dimension,
     smallest_shared_bits,
     spaced,
@@ -26,6 +25,7 @@ from bounds.information import universal_single_hop
 from bounds.involutions import involutions
 from bounds.learned_readout import learned_readout
 from theory.errors import InputError
+from theory.work import largest
 
 sizes = {"entities": st.integers(2, 40), "relations": st.integers(1, 5), "hops": st.integers(1, 6)}
 
