@@ -19,10 +19,17 @@ from georecall.options import (
 )
 from georecall.paths import Read, echo
 
+
+def _saved(results: Path) -> list[Path]:
+    from paper_figs.catalogue import FIGURES
+
+    return sorted({results / source.file for each in FIGURES.values() for source in each.sources})
+
+
 results_option = read_option(
     "--results",
     "The saved results to draw from.",
-    type=Read(("*.json",)),
+    type=Read((), beside=_saved),
     default="paper_figs/results",
     show_default=True,
 )

@@ -83,10 +83,10 @@ def compare(
         device_of(device)  # a store that is finished starts no worker that would ask
     # The pool and the time first: what they refuse must not leave an empty store behind.
     deadline_after(time_budget)
-    device_kind = CPU_CORE if device == "cpu" else GPU
     with _pool(engine, address, workers, device) as pool, open_store(store) as opened:
-        seconds = int(estimate(chosen.plan, device_kind).seconds)
-        announce(f"the preset {preset}, with nothing in the store, on {device_kind.name}", Work(seconds * 10**9))
+        priced = CPU_CORE if device == "cpu" else GPU
+        seconds = int(estimate(chosen.plan, priced).seconds)
+        announce(f"the preset {preset}, with nothing in the store, on {priced.name}", Work(seconds * 10**9))
         found = run_comparison(chosen, opened, pool, time_budget=time_budget, progress=tell)
     return replace(found, device=device)
 

@@ -3,7 +3,7 @@
 Trained runs are in the run store like any others. An analysis is one JSON file in the directory `<store>.mechanism`
 beside it, named by the hash of all that it depends on, and written when it ends, so that an interruption loses the
 models under way, one a process, and nothing else. Only this process writes. A model that fails (its run does, its
-analysis raises an exception, its process dies) is reported, the others go on, and the next call tries it again.
+analysis raises an exception, its process dies twice) is reported, the others go on, and the next call tries it again.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _reports(
     todo: Sequence[TrainedModel | BuiltModel], job: Callable[[TrainedModel | BuiltModel], Any], workers: int
 ) -> Iterator[Report]:
     """The reports of the pool's workers on all models, numbered in their order; with one worker all is done in this
-    process. Weights are read when a model's turn comes.
+    process. Weights are read when a model's turn comes. A model whose worker was killed is tried again, last and alone.
     """
     if workers == 1 or len(todo) < 2:
         with one_thread():
@@ -132,12 +132,23 @@ def _reports(
                 yield from perform(unit, [job(model)], TRAINER, "cpu")
         return
     with LocalPool(TRAINER, workers=min(workers, len(todo))) as pool:
-        waiting, under_way = list(range(len(todo)))[::-1], 0
-        while waiting or under_way:
+        waiting, aside, under_way = list(range(len(todo)))[::-1], list[int](), 0
+        settled = set[int]()  # what has its answer, or has been put aside before
+        while waiting or aside or under_way:
             while waiting and under_way < pool.capacity:
                 unit = waiting.pop()
                 pool.submit(unit, [job(todo[unit])])
                 under_way += 1
+            if not under_way:
+                unit = aside.pop()
+                settled.add(unit)
+                pool.submit(unit, [job(todo[unit])])
+                under_way = 1
             for report in pool.wait():
                 under_way -= report.ended
+                if report.killed and report.unit not in settled:
+                    aside.append(report.unit)
+                    continue
+                if report.outcome is not None:
+                    settled.add(report.unit)
                 yield report

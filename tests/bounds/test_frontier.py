@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from theory.work import largest
 
 from bounds.enclosure import Logarithm, ceiling, constant, sign
 from bounds.lower.bound import Bound
@@ -16,7 +17,6 @@ from bounds.lower.frontier import (
     BoundFamily,
     Corner,
     frontier,
-    largest,
     smallest_dimension,
     smallest_shared_bits,
     spaced,

@@ -46,6 +46,13 @@ def test_a_page_that_cannot_be_written_takes_no_ledger_with_it(monkeypatch: pyte
     assert {path.name for path in tmp_path.iterdir()} == {"ledger.json"}
 
 
+def test_a_ledger_may_lie_beside_the_results_and_not_on_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("georecall.reproduction.checks_of_preset", lambda *_, **__: pytest.fail("it was begun"))
+    found = run("--results", tmp_path, "--json", "standard.json")
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
+    assert "would replace what" in found.stderr
+
+
 def test_a_claim_that_fails_is_the_exit_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = Check("T7", "plain", "queries", lambda: Row("T7", "plain", "sampled", "fails", "nothing"))
     monkeypatch.setattr("georecall.reproduction.checks_of_preset", lambda *_, **__: [broken])

@@ -48,7 +48,7 @@ def test_what_is_too_much_names_a_size_that_would_do() -> None:
 
     most = work.largest(10**6, lambda size: cubic(size).nanoseconds <= MOST)
     require_possible("cubes", cubic(most))
-    told = rf"^cubes takes about 2\d{4} h, and at most 24 h is begun; with entities at most {most} it can be done$"
+    told = rf"^cubes takes about 2\d{{4}} h, and at most 24 h is begun; with entities at most {most} it can be done$"
     with pytest.raises(InputError, match=told):
         require_possible("cubes", cubic(10 * most), [Size("entities", 10 * most, cubic)])
     hopeless = Size("entities", 9, lambda size: cubic(10 * most))

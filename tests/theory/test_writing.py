@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.devices import device
 from theory import InputError
+from theory.records import writing
 from theory.records.writing import (
-    STANDARD_OUTPUT,
     make_directory,
     part_of,
     require_writable,
@@ -74,14 +75,16 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_devices_are_written_to() -> None:
-    device = Path("/dev/full")
-    before = device.stat()
-    write(Path(os.devnull))
-    with pytest.raises(InputError, match=r"cannot write /dev/full: No space left on device$"):
-        write(device)
-    assert stat.S_ISCHR(device.stat().st_mode)
-    assert device.stat().st_rdev == before.st_rdev
+def test_devices_are_written_to(tmp_path: Path) -> None:
+    null, full = device(tmp_path, "null"), device(tmp_path, "full")
+    before = full.stat()
+    require_writable(null)
+    write(null)
+    with pytest.raises(InputError, match=rf"cannot write {full}: No space left on device$"):
+        write(full)
+    for each in (null, full):
+        assert stat.S_ISCHR(each.stat().st_mode)
+    assert full.stat().st_rdev == before.st_rdev
 
 
 STANDARD = """
@@ -93,16 +96,18 @@ print("after", flush=True)
 """
 
 
-@pytest.mark.parametrize("path", ["/dev/stdout", "log"])
+@pytest.mark.parametrize("path", ["link", "log"])
 def test_what_standard_output_leads_to_is_not_replaced_under_it(path: str, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/stdout")
     with (tmp_path / "log").open("w") as log:
         run_python(STANDARD.format(path=str(tmp_path / path)), stdout=log)
     assert (tmp_path / "log").read_text() == "before\ncontent\nafter\n"
 
 
 def test_standard_error_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/stderr")
     with (tmp_path / "log").open("w") as log:
-        run_python(STANDARD.format(path="/dev/stderr"), stderr=log, stdout=subprocess.DEVNULL)
+        run_python(STANDARD.format(path=str(tmp_path / "link")), stderr=log, stdout=subprocess.PIPE)
         log.write("further\n")
     assert (tmp_path / "log").read_text() == "content\nfurther\n"
 
@@ -111,10 +116,14 @@ def run_python(code: str, **options: object) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, **options)  # type: ignore[call-overload]
 
 
-def test_standard_output_is_written_to(capsys: pytest.CaptureFixture[str]) -> None:
-    require_writable(STANDARD_OUTPUT)
-    write(STANDARD_OUTPUT, "content")
+def test_standard_output_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(writing, "STANDARD_OUTPUT", tmp_path / "-")
+    require_writable(tmp_path / "-")
+    write(tmp_path / "-", "content")
     assert capsys.readouterr().out == "content"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

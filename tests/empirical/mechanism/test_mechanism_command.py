@@ -234,6 +234,17 @@ def test_a_fault_in_one_model_is_that_models(
     assert again.failed == ()
 
 
+def test_a_model_whose_worker_is_killed_is_tried_again(
+    tiny: MechanismPreset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIED", str(tmp_path / "died"))
+    monkeypatch.setattr(sweep, "TRAINER", "tests.helpers.mechanisms:dying_once_at_seed_1")
+    report = command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=2)
+    assert (tmp_path / "died").exists()
+    assert [each["seed"] for each in report.models] == [0, 1, 0]
+    assert report.failed == ()
+
+
 def test_a_damaged_analysis_is_told(tiny: MechanismPreset, tmp_path: Path) -> None:
     command.mechanism((), "tiny", tmp_path / "runs.sqlite", workers=1)
     file = next((tmp_path / "runs.sqlite.mechanism").iterdir())
