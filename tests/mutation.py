@@ -22,7 +22,7 @@ import tomllib
 from pathlib import Path
 
 from mutants import Mutant, mutants_of
-from trying import survives, try_quickly
+from trying import files_of, survives, try_quickly
 
 from tests.helpers.places import ROOT
 
@@ -55,7 +55,7 @@ HELD_BY = {
     "bounds/counting/logarithms.py": ("logarithms",),
     "bounds/counting/matchings.py": ("counting",),
     "bounds/tables/ranges.py": ("tables",),
-    "bounds/tables/report.py": ("bounds_commands",),
+    "bounds/tables/command.py": ("bounds_commands",),
     "bounds/counting/simple_graphs.py": ("counting",),
     "bounds/counting/sizes.py": ("information",),
     "bounds/tables/summary.py": ("tables",),
@@ -70,7 +70,8 @@ HELD_BY = {
     "empirical/comparison/verdicts.py": ("verdicts",),
     "empirical/statistics/regression.py": ("mechanism_readout", "mechanism_interventions"),
     "empirical/mechanism/verdicts.py": ("mechanism_verdicts",),
-    "empirical/statistics/resampling.py": ("probing_maps",),
+    "empirical/statistics/shares.py": ("probing_maps", "mechanism_interventions"),
+    "empirical/statistics/significance.py": ("probing_maps",),
     "empirical/execution/database.py": ("store", "store_faults"),
     "empirical/execution/records.py": ("records", "store"),
     "empirical/execution/store.py": ("store", "store_faults"),
@@ -130,7 +131,7 @@ def try_module(tree: Path, module: str, most: int | None, seed: int) -> None:
     order = sorted(mutants, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())
     sample = sorted(order[:most], key=lambda mutant: mutant.start)
     source = _digest(tree / module)
-    held = _digest(*(tree / "tests" / f"test_{name}.py" for name in tests))
+    held = _digest(*files_of(tree, tests))
     known = _known(module, source, held)
 
     def decided(mutant: Mutant, survived: bool) -> None:

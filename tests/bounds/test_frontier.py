@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from theory.work import largest
 
 from bounds.enclosure import Logarithm, ceiling, constant, sign
 from bounds.lower.bound import Bound
@@ -26,6 +25,7 @@ from bounds.lower.information import universal_single_hop
 from bounds.lower.involutions import involutions
 from bounds.lower.learned_readout import learned_readout
 from theory.errors import InputError
+from theory.records.work import largest
 
 sizes = {"entities": st.integers(2, 40), "relations": st.integers(1, 5), "hops": st.integers(1, 6)}
 

@@ -11,7 +11,7 @@ from empirical.comparison import verdicts
 from empirical.comparison.capacity import Counting, bits_per_relation, predicted_dimension, tables_learned
 from empirical.comparison.capacity_fit import Capacity, Residual
 from empirical.comparison.curves import Curve, curve
-from empirical.comparison.laws import AFFINE, CAPACITY_POWER, LINEAR, POWER, Estimate, Fit, Law, Measured, measure
+from empirical.comparison.laws import AFFINE, CAPACITY_POWER, LINEAR, POWER, Estimate, Law, LawFit, Measured, measure
 from empirical.comparison.presets import PRESETS, ComparisonPreset
 from empirical.comparison.verdicts import Verdict
 from tests.helpers.simulated import bounded, erratic, logistic, measured, noisy, sweep
@@ -102,9 +102,9 @@ def test_thresholds_that_are_none_are_left_out_and_counted() -> None:
 def planted(monkeypatch: pytest.MonkeyPatch, **intervals: tuple[float, float]) -> None:
     """Every fit finds these intervals of the parameters, and the AICc 0."""
 
-    def fit(law: Law, *_: object) -> Fit:
+    def fit(law: Law, *_: object) -> LawFit:
         estimates = tuple(Estimate(name, 0.0, *intervals.get(name, (1.0, 1.0))) for name in law.parameters)
-        return Fit(law.formula, estimates, 0.0, 0.0, 0.0, ())
+        return LawFit(law.formula, estimates, 0.0, 0.0, 0.0, ())
 
     for name in ("fit", "fit_ratio"):
         monkeypatch.setattr(verdicts, name, fit)
@@ -134,11 +134,11 @@ def test_e1_at_the_bounds_of_its_rule(
 ) -> None:
     planted(monkeypatch, a=a, b=b)
 
-    def fit_all(laws: tuple[Law, ...], _: object) -> tuple[Fit, ...]:
+    def fit_all(laws: tuple[Law, ...], _: object) -> tuple[LawFit, ...]:
         of_power = POWER in laws
         assert {AFFINE, LINEAR}.isdisjoint(laws) == of_power
         assert CAPACITY_POWER not in laws
-        best = Fit("", (), 0.0, 0.0, 5.0 if of_power else 5.0 + linear_over_power, ())
+        best = LawFit("", (), 0.0, 0.0, 5.0 if of_power else 5.0 + linear_over_power, ())
         return best, replace(best, aicc=1000.0)
 
     monkeypatch.setattr(verdicts, "fit_all", fit_all)

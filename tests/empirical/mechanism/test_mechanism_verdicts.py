@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t as student
 
 from empirical.mechanism.readout import FOLDS
-from empirical.mechanism.verdicts import Verdict, rows, verdicts
+from empirical.mechanism.verdicts import ConditionVerdict, rows, verdicts
 
 SIZES = {"entities": 96, "relations": 2, "hops": 1, "dimension": 14, "width": 15}
 
@@ -56,7 +56,7 @@ def changed(number: dict[str, float], *path: str) -> dict[str, Any]:
     return found
 
 
-def judged(found: dict[str, Any], claim: str) -> Verdict:
+def judged(found: dict[str, Any], claim: str) -> ConditionVerdict:
     (verdict,) = (each for each in verdicts([found]) if each.claim == claim)
     return verdict
 

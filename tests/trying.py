@@ -241,13 +241,18 @@ def _pytest(tree: Path, files: Sequence[str], plugin: object) -> int:
     return pytest.main([*options, *files], plugins=[plugin])
 
 
+def files_of(tree: Path, tests: Sequence[str]) -> list[Path]:
+    """The files of the tests of these names, in whatever room they are."""
+    return [next((tree / "tests").rglob(f"test_{name}.py")) for name in tests]
+
+
 def try_quickly(tree: Path, module: str, tests: Sequence[str], mutants: Sequence[Mutant], decided: Decided) -> Tried:
     """Decide all mutants that can be decided without loading the module anew; the tests as they are run once a tree.
 
     Raises:
         SystemExit: if the tests fail as they are, or none of them runs a line of the module.
     """
-    files = [f"tests/test_{name}.py" for name in tests]
+    files = [path.relative_to(tree).as_posix() for path in files_of(tree, tests)]
     watched = tree.parent / f"{'-'.join(tests)}.json"
     status = _forked(lambda: _pytest(tree, files, _Quick(tree, module, mutants, decided, watched)))
     if status not in (0, 5):  # 5: pytest itself has run no test, only forks have
