@@ -1,17 +1,57 @@
-"""The command line: a thin package that knows all others and holds no logic.
+"""The command line, and the vocabulary of the library: a thin package that knows all others and holds no logic.
 
-Heavy packages are imported inside the commands, so that `georecall --help` answers at once. How a command ends is in
-`georecall.statuses`.
+`import georecall` gives what is in `georecall.library` (`FactSystem`, `construct`, `verify`, `certify`, `count`,
+`bounds` and their like), loaded when it is asked for. Heavy packages are imported inside the commands, so that
+`georecall --help` answers at once. How a command ends is in `georecall.statuses`.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from georecall import experiments, options, reproduction, statuses, verification
+
+if TYPE_CHECKING:
+    from georecall.library import (
+        Block,
+        FactSystem,
+        InputError,
+        Task,
+        Transformer,
+        bounds,
+        certify,
+        construct,
+        count,
+        task_of,
+        verify,
+    )
+
+__all__ = [
+    "Block",
+    "FactSystem",
+    "InputError",
+    "Task",
+    "Transformer",
+    "bounds",
+    "certify",
+    "construct",
+    "count",
+    "main",
+    "task_of",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What is in `georecall.library`, loaded when it is first asked for."""
+    if name in __all__:
+        from georecall import library
+
+        return getattr(library, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Program(click.Group):

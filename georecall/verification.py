@@ -29,7 +29,20 @@ def _kinds() -> str:
     return "\n".join(explanations())
 
 
-@click.command()
+class OfTheorems(click.Command):
+    """A command about theorems, whose help lists them."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The help, and the identifiers of the registry."""
+        from theory.statements.registry import theorems
+
+        super().format_help_text(ctx, formatter)
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(f"CLAIM is a theorem: {', '.join(theorems())}.")
+
+
+@click.command(cls=OfTheorems)
 @click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
 @preset_option
 @count_option("--entities", "N: check at this size instead of the preset's (with --relations).")
@@ -56,10 +69,7 @@ def verify(
     system: Path | None,
     rational: bool,
 ) -> None:
-    """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds.
-
-    CLAIM is a theorem: T1, T1b, T1c, T1d, T1e, T2, T2b, T2c, T2d, T2e, T3, T3b, T3c, T4, T5, T6, T7, T8, T9.
-    """
+    """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds."""
     from constructions.suite.checks import Sizes, check_model
     from constructions.suite.presets import checks_of_size
     from constructions.weights.catalogue import Setting

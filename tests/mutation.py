@@ -24,8 +24,7 @@ from pathlib import Path
 from mutants import Mutant, mutants_of
 from trying import files_of, survives, try_quickly
 
-from tests.helpers.places import ROOT
-
+ROOT = Path(__file__).resolve().parents[1]
 LOG = ROOT / "build" / "mutation.jsonl"
 SCORES = ROOT / "tests" / "mutation.json"
 EQUIVALENT = ROOT / "tests" / "mutation_equivalent.toml"

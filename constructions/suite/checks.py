@@ -24,7 +24,7 @@ from constructions.verification.rounding import bfloat16, check_rounded
 from constructions.verification.systems import check_all_classes, check_all_systems, search_systems
 from constructions.weights import t1b, t1d, t2b
 from constructions.weights.catalogue import Entry, Setting
-from theory import FactSystem, InputError, Transformer, all_words
+from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.definitions.transformer import Rounding
 from theory.records.ledger import Row, Rung, Status
 from theory.records.loading import load_model_as_said, load_system
@@ -266,18 +266,32 @@ def check_superposition(entry: Entry, sizes: Sizes) -> Row:
 
 
 def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
-    """A user's model against a user's facts, for the task in the model's file: query by query, and by certificate.
+    """A user's model against a user's facts, both from files, for the task in the model's file.
 
-    A certificate that is refused proves nothing and is left out, unless the queries are too many to list. Raises
-    InputError when a file cannot be read, does not fit the other, or holds fractional weights and `rational` does not
-    allow them.
+    Raises InputError when a file cannot be read, does not fit the other, or holds fractional weights and `rational`
+    does not allow them.
     """
     system = load_system(facts)
     transformer, task, assumed = load_model_as_said(weights, system.entities)
+    if not rational and transformer.attention != "softmax":
+        require_integers(transformer)
     note = f" ({assumed})" if assumed else ""
+    return check_transformer(transformer, system, task, name=weights.name, note=note)
+
+
+def check_transformer(
+    transformer: Transformer, system: FactSystem, task: Task, *, name: str = "model", note: str = ""
+) -> list[Row]:
+    """Any model against any facts: query by query, where they can be listed, and by certificate.
+
+    A certificate that is refused proves nothing and is left out, unless the queries are too many to list. Float weights
+    are taken as the fractions that they are. `note` is said with what was covered. InputError when the model, the
+    system and the task do not fit together.
+    """
+    require_fit(transformer, system, task)
     row = Row(
         claim="model",
-        construction=weights.name,
+        construction=name,
         rung="exhaustive queries",
         status="holds",
         coverage=f"all queries, all logits{note}",
@@ -290,10 +304,7 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
         parameters=transformer.parameters,
         systems=1,
     )
-    require_fit(transformer, system, task)
     softmax = transformer.attention == "softmax"
-    if not rational and not softmax:
-        require_integers(transformer)
     logits = system.entities * system.relations**task.hops * transformer.answers * task.steps
     listed = logits <= (MOST_LOGITS_BY_INTERVALS if softmax else MOST_LOGITS)
     rows = []
@@ -303,7 +314,7 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
         detail = str(found.counterexample) if found.counterexample else found.reason
         rows.append(_judged(row, found.status, detail))
     elif listed:
-        rows.append(_with_verdict(row, check_every_query(transformer, system, task, rational=rational)))
+        rows.append(_with_verdict(row, check_every_query(transformer, system, task, rational=True)))
     certificate = certify(transformer, system, task)
     if certificate.accepted or not listed:
         row = replace(row, rung="certificate", queries=certificate.queries, margin=certificate.margin)
