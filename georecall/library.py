@@ -60,7 +60,10 @@ def construct(
 
 
 def task_of(theorem: str, *, name: str | None = None, hops: int = 1, stride: int = 1) -> Task:
-    """The task that a theorem's construction is made for; arguments as those of `construct`.
+    """The task that a theorem's construction is made for.
+
+    Arguments:
+        theorem, name, hops, stride: as for `construct`.
 
     >>> task_of("T3", hops=4)
     Task(hops=4, stride=1, disjoint_attributes=False)
