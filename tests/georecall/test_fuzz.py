@@ -23,10 +23,10 @@ def kinds(findings: Findings) -> set[str]:
 
 
 def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
-    findings = Fuzz(tmp_path, seed=0).run(count=150, seconds=300)
+    findings = Fuzz(tmp_path, seed=0).run(count=100, seconds=float("inf"))
     assert findings.faults == []
-    assert findings.confirmed > 5
-    assert sum(findings.statuses.values()) == 150
+    assert findings.confirmed > 3
+    assert sum(findings.statuses.values()) == 100
     assert "false holds: 0" in findings.table()
 
 
