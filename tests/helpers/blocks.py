@@ -118,14 +118,21 @@ def _compare(place: str, printed: str, shown: str) -> list[str]:
 
 
 def check_georecall(words: list[str]) -> None:
-    """A ClickException or Exit unless the command exists and takes these options. Nothing is run."""
+    """A ClickException or Exit unless the command exists and takes these options. Nothing is run but an option that
+    prints and ends, as --list does.
+    """
     command: click.Command = georecall.main
     context = click.Context(command, info_name="georecall")
     while isinstance(command, click.Group):
         name, found, words = command.resolve_command(context, words)
         assert name is not None
         assert found is not None
-        command, context = found, found.make_context(name, list(words), parent=context)
+        try:
+            command, context = found, found.make_context(name, list(words), parent=context)
+        except click.exceptions.Exit as ended:
+            if ended.exit_code:
+                raise
+            return
         words = [*context._protected_args, *context.args] if isinstance(command, click.Group) else []
 
 

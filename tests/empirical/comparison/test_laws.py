@@ -353,8 +353,11 @@ def test_the_mlp_counts_where_no_table_learns() -> None:
         fit_capacity(truth)
     with pytest.raises(InputError, match="at least three thresholds"):
         fit_capacity(truth[:2], "tables and MLP")
-    with pytest.raises(InputError, match="both vary"):
-        counted_exponents(law, frozen[:2])
+    one_relation = [each for each in frozen if each.relations == 2]
+    for too_few in ([], frozen[:2], one_relation, frozen[:3]):
+        with pytest.raises(InputError, match="both vary"):
+            counted_exponents(law, too_few)
+    assert counted_exponents(law, frozen[:4])[0] == pytest.approx(0.5, abs=0.1)
 
 
 def test_a_threshold_is_measured_with_the_size_of_its_model() -> None:
