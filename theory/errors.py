@@ -1,6 +1,6 @@
 """The one exception for input that a person can put right."""
 
-MOST_CHARACTERS = 600  # of a line; what is longer loses its middle
+MOST_CHARACTERS = 1200  # of a line, for two long paths and a command; what is longer loses its middle
 
 
 class InputError(ValueError):
@@ -15,7 +15,7 @@ class InputError(ValueError):
 
 
 def one_line(text: str) -> str:
-    """The text with what does not print escaped, and its middle left out where it is longer than 600 characters."""
+    """The text with what does not print escaped, and its middle left out where it is longer than `MOST_CHARACTERS`."""
     kept = MOST_CHARACTERS * 2 // 3
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:kept]} … {text[kept - MOST_CHARACTERS :]}"

@@ -18,7 +18,7 @@ def check_countable(
     size = check_count("entities", entities)
     colours = check_count("relations", relations)
     if (units := cost(size, colours)) <= limit:
-        announce(f"counting {what} at N = {size}, R = {colours}", Work(units // speed))
+        announce(f"counting {what} at N = {_spelt(size)}, R = {_spelt(colours)}", Work(units // speed))
         return size, colours
     if cost(1, colours) > limit:
         raise InputError(f"{what}: {_spelt(colours)} relations are too many to count with exactly")

@@ -118,7 +118,7 @@ def test_t2c_takes_all_the_trees_and_loops_that_fit(sizes: tuple[int, int, int],
             each.at(each.last + 1)
     shapes = [["D = 1, E = 1"], [f"D = {min(sizes[:2])}, E = {sizes[1] ** (sizes[2] - 2)}"] if sizes[2] > 1 else [], []]
     for each, inside in zip(ranges[1:], shapes, strict=False):
-        assert all(shape in each.at(1).assumptions[-1] for shape in inside if each.last)
+        assert all(shape in each.at(1).argument for shape in inside if each.last)
 
 
 @given(**sizes, bits=st.integers(1, 4), shared_bits=st.integers(0, 60), data=st.data())

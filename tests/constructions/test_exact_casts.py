@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import constructions
+import constructions.verification
 
-FOLDER = Path(constructions.__file__).parent
+FOLDER = Path(constructions.verification.__file__).parent
 CORE = ["exact.py", "exhaustive.py", "certificate.py", *sorted(path.name for path in FOLDER.glob("certify_*.py"))]
 
 # Types as functions, and methods that reinterpret memory; `Fraction` is exact.

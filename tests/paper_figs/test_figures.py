@@ -98,7 +98,7 @@ def test_style_ends_with_the_drawing() -> None:
 
 
 def test_only_three_kinds_of_files_are_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.pdf, \.png, \.svg"):
+    with pytest.raises(InputError, match=r"\.pdf or \.png or \.svg"):
         style.save(catalogue.draw("construction"), tmp_path / "figure.jpg")
     assert list(tmp_path.iterdir()) == []
 
@@ -124,7 +124,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot make the folder"):
+    with pytest.raises(InputError, match=r"cannot write .*Not a directory"):
         catalogue.figures(["construction"], RESULTS, tmp_path / "file" / "out")
 
 
@@ -209,9 +209,9 @@ def test_committed_trials_give_the_committed_thresholds() -> None:
     assert {curve.name for curve in found} == set(known)
     for curve, counted in found.items():
         fitted = fit_threshold([Trials(each.dimension, each.memorised, each.runs, 0) for each in counted], 0.99)
-        assert (fitted.dimension, fitted.low, fitted.high) == tuple(
-            known[curve.name][key] for key in ("dimension", "low", "high")
-        )
+        # The last digit of an optimum is the machine's.
+        committed = tuple(known[curve.name][key] for key in ("dimension", "low", "high"))
+        assert (fitted.dimension, fitted.low, fitted.high) == pytest.approx(committed, rel=1e-12)
     assert sum(each.runs for counted in found.values() for each in counted) == REPORT["runs"] - REPORT["failed"]
 
 

@@ -73,7 +73,7 @@ def test_fractions_too_many_to_list_are_certified_or_refused(
         (row,) = checks.check_model(weights, facts, rational=True)
         assert (row.rung, row.status, row.queries) == ("certificate", "holds", 10)
     else:
-        with pytest.raises(InputError, match="50 logits are too many to list, and the certificate: it takes integers"):
+        with pytest.raises(InputError, match="it takes integers"):
             checks.check_model(weights, facts, rational=True)
 
 

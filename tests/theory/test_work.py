@@ -159,8 +159,8 @@ georecall.main()
 
 
 def test_long_tables_and_counts_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bounds.tables.report.bound_rows", lambda settings: [])
-    monkeypatch.setattr("bounds.tables.report.depth_rows", lambda *arguments: [])
+    monkeypatch.setattr("bounds.tables.command.bound_rows", lambda settings: [])
+    monkeypatch.setattr("bounds.tables.command.depth_rows", lambda *arguments: [])
     assert "a table of 6000 settings takes about 5 min" in run("bounds", "--entities", "64:83").stderr
     assert run("bounds", "--entities", "64:66").stderr == ""
     assert "rows takes about" in run("bounds", "--depth", "--entities", "64:99", "--relations", "2:16").stderr
@@ -177,7 +177,7 @@ def test_a_library_says_nothing() -> None:
 
 
 def test_what_the_library_is_asked_for_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "load_model", None)
+    monkeypatch.setattr(checks, "load_model_as_said", None)
     for attempt in (build, check_queries):
         with pytest.raises(InputError, match="with entities at most"):
             attempt(entry("T1"), Sizes(10**8, 2, Setting()))

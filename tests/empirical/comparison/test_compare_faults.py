@@ -31,10 +31,8 @@ from tests.helpers.simulated import result
         (["--store", "."], "it is a directory"),
         (["--json", "nowhere/report.json"], "cannot write nowhere/report.json: there is no directory nowhere"),
         (["--address", "auto"], "--address is for the ray engine"),
-        (["--time-budget", "nan"], "the time budget is nan seconds; it must be a number that is not negative"),
         (["--engine", "ray"], "Ray is not installed: pip install 'geometric-recall[cluster]'"),
         (["--engine", "ray", "--workers", "2"], "--workers is for the local engine"),
-        (["--device", "cuda", "--workers", "2"], "on CUDA one worker trains all runs"),
     ],
 )
 def test_bad_input_gets_one_line_and_leaves_nothing(
@@ -64,6 +62,21 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     refused(run(*asked, f"cuda:{torch.cuda.device_count()}"), "is not there")
     with open_store(path) as store:
         assert list(store.summaries()) == []  # bad input is no failed run
+
+
+def test_cuda_has_one_worker_where_there_is_cuda_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    told = "on CUDA one worker trains all runs" if torch.cuda.is_available() else "device 'cuda' is not there"
+    refused(run("compare", "--device", "cuda", "--workers", "2"), told)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+def test_a_time_budget_is_a_number_of_seconds(seconds: str) -> None:
+    found = run("compare", "--time-budget", seconds)
+    assert found.exit_code == 2
+    assert "--time-budget" in found.stderr
 
 
 @pytest.mark.parametrize("arguments", [["compare"], ["runs", "list"]])
