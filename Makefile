@@ -7,7 +7,7 @@ comma := ,
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help reproduce test lint docs benchmark clean
+.PHONY: help reproduce test lint docs benchmark clean proofs
 
 help:
 	@echo 'make reproduce   verify every claim, train the small models, write report.html and print the ledger'
@@ -15,6 +15,7 @@ help:
 	@echo 'make lint        ruff and mypy alone'
 	@echo 'make docs        build the documentation into site/; a warning is an error'
 	@echo 'make benchmark   run every benchmark, one after the other, and print its figures'
+	@echo 'make proofs      compile the Coq proofs and print what each theorem assumes (needs Coq; installs nothing)'
 	@echo 'make clean       remove .venv and everything that was built'
 	@echo 'Another interpreter: make test PYTHON=python3.12 (3.11 or newer; make clean first if .venv is there)'
 
@@ -34,6 +35,10 @@ docs: $(VENV)/dev.stamp
 
 benchmark: $(VENV)/base.stamp
 	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+
+# The machine-checked proofs: Coq and MathComp from Debian's packages; any Python from 3.11 on, nothing from .venv.
+proofs:
+	@$(PYTHON) -B proofs/check.py
 
 clean:
 	rm -rf $(VENV) build dist site figures report.html *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

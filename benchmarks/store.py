@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from empirical.capacity import first_guess
-from empirical.listing import export_json, list_lines
-from empirical.presets import preset
-from empirical.runs import RunConfig, RunResult
-from empirical.store import Outcome, Store, open_store
+from empirical.comparison.capacity import first_guess
+from empirical.comparison.presets import preset
+from empirical.execution.listing import export_json, list_lines
+from empirical.execution.store import Outcome, Store, open_store
+from empirical.models.runs import RunConfig, RunResult
 
 RUNS, ALONE, CHECKS = 10_000, 200, 60  # 60 checks: 3000 steps, one every 50
 MANY, TOGETHER = 1_000_000, 10_000

@@ -14,12 +14,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from empirical.presets import preset
-from empirical.runs import MEMORISED_AT, RunConfig, RunResult
-from empirical.store import Store, StoredRun, open_store
-from empirical.threshold import tally
+from empirical.comparison.presets import preset
+from empirical.execution.database import belongings
+from empirical.execution.store import Store, StoredRun, open_store
+from empirical.models.runs import MEMORISED_AT, RunConfig, RunResult
+from empirical.statistics.threshold import tally
 from theory.errors import InputError
-from theory.files import write_atomically
+from theory.records.outputs import Place, require_apart
+from theory.records.writing import write_atomically
 
 
 def trials(store: Store, preset_name: str) -> dict[str, Any]:
@@ -60,8 +62,11 @@ def main(arguments: list[str]) -> int:
     try:
         if len(arguments) != 3:
             raise InputError("give a run store, a preset, and the JSON file to write")
-        with open_store(Path(arguments[0]), read_only=True) as store:
-            write(trials(store, arguments[1]), Path(arguments[2]))
+        store_path, path = Path(arguments[0]), Path(arguments[2])
+        read = [Place("the store", each) for each in (store_path, *belongings(store_path))]
+        require_apart(read, [Place("the tally", path)])
+        with open_store(store_path, read_only=True) as store:
+            write(trials(store, arguments[1]), path)
     except InputError as error:
         print(f"paper_figs.trials: {error}", file=sys.stderr)
         return 2
