@@ -2,7 +2,7 @@
 runs the commands `runs list`, `runs export` and `compare`, with the memory that each needs.
 
 Run alone on an idle machine: python benchmarks/store.py [RUNS]. Prints a line a figure. A run written by itself pays
-for a flush to the disk, which is most of its time. The store of a million runs takes 3 GiB of the temporary directory;
+for a flush to the disk, which is most of its time. The store of a million runs takes 4 GiB of the temporary directory;
 with a smaller number in the place of RUNS the commands have a smaller one.
 
 The million holds all runs that `compare --preset standard` asks for, made up, so that it resumes a comparison whose

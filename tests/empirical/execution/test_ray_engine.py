@@ -67,14 +67,14 @@ def processes(node: Any) -> dict[str, list[int]]:
     return {name: [each.process.pid for each in found] for name, found in node.all_processes.items()}
 
 
-def at_work(cluster: Any) -> list[int]:
-    """The cluster's workers that have a task."""
-    nodes = {process for node in cluster.list_all_nodes() for process in processes(node)["raylet"]}
+def at_work(*nodes: Any) -> list[int]:
+    """The workers of these nodes that have a task."""
+    parents = {process for node in nodes for process in processes(node)["raylet"]}
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has just ended
             parent = int((directory / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            if parent in nodes and b"ray::_task" in (directory / "cmdline").read_bytes():
+            if parent in parents and b"ray::_task" in (directory / "cmdline").read_bytes():
                 found.append(int(directory.name))
     return found
 
@@ -133,7 +133,7 @@ def test_a_sweep_whose_workers_are_killed_has_the_rows_of_one_whose_are_not(clus
     def kill() -> None:
         nonlocal deaths
         while deaths < 4:
-            for process in draw.sample(found := at_work(cluster), min(1, len(found))):
+            for process in draw.sample(found := at_work(*cluster.list_all_nodes()), min(1, len(found))):
                 os.kill(process, signal.SIGKILL)
                 deaths += 1
             time.sleep(draw.uniform(0.1, 0.3))
@@ -149,9 +149,15 @@ def test_a_sweep_whose_workers_are_killed_has_the_rows_of_one_whose_are_not(clus
 
 def test_a_node_dies_in_the_middle_and_nothing_is_lost_or_twice(cluster: Any, store: Store, tmp_path: Path) -> None:
     # The two long runs occupy both nodes when one of them is killed.
-    wanted = [*configs(10, milliseconds=50), config(20, milliseconds=1500), config(21, milliseconds=1500)]
+    wanted = [*configs(10, milliseconds=50), config(20, milliseconds=4000), config(21, milliseconds=4000)]
     seen: list[str] = []
-    kill = threading.Timer(0.7, lambda: cluster.remove_node(cluster.second, allow_graceful=False))
+
+    def remove() -> None:
+        while not at_work(cluster.second):
+            time.sleep(0.05)
+        cluster.remove_node(cluster.second, allow_graceful=False)
+
+    kill = threading.Thread(target=remove, daemon=True)
 
     def progress(done: int, total: int, result: RunResult) -> None:
         seen.append(result.config.key)
@@ -160,7 +166,7 @@ def test_a_node_dies_in_the_middle_and_nothing_is_lost_or_twice(cluster: Any, st
 
     with Watched("tests.helpers.trainers:steady", address=cluster.address) as pool:
         sweep = run_on(pool, wanted, store, progress=progress)
-    kill.join()
+    kill.join(60)
     assert pool.lost
     assert sweep.missing == 0
     assert sorted(seen) == sorted(each.key for each in wanted)
