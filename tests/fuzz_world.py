@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ def make_world(folder: Path, language_model: bool) -> dict[str, Path]:
     """Right files: models of every construction with their facts, a model in two files, a store, relations, results,
     and, if asked, a tiny language model, which needs transformers.
     """
+    sys.set_int_max_str_digits(0)  # as the command line does: a value has 5,000 digits
     folder.mkdir(parents=True)
     (folder / "inputs").mkdir()
     home = folder / "inputs"
