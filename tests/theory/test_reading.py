@@ -275,6 +275,10 @@ def test_a_model_in_several_files_is_read_whole_or_not_at_all(tmp_path: Path) ->
         (lambda files: files.pop("W_U"), "do not agree: 'W_U' is in one of them alone"),
         (lambda files: files.update(W_X=files["W_E"]), "do not agree: 'W_X' is in one of them alone"),
         (lambda files: files.update(W_E="../model.safetensors"), "the name of a file beside it is expected"),
+        *(
+            (lambda files, name=name: files.update(W_E=name), "the name of a file beside it is expected")
+            for name in ("", ".", "..", "/", "a\0b")
+        ),
         (lambda files: files.update(W_E=5), "the name of a file beside it is expected"),
         (lambda files: files.clear(), "has no weight_map"),
     ],

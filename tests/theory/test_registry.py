@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from constructions.suite.checks import formulas
 from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entry
 from theory import FactSystem, InputError
-from theory.statements.registry import Quantity, derived, evaluate, theorem, theorems
+from theory.statements.registry import Quantity, bits_of_power, derived, evaluate, theorem, theorems
 
 QUANTITIES: tuple[Quantity, ...] = ("dimension", "width", "parameters")
 
@@ -92,3 +92,17 @@ def test_every_theorem_has_a_statement_assumptions_and_a_proof() -> None:
         assert each.statement
         assert each.assumptions
         assert len(each.proof) > 60
+
+
+@given(st.one_of(st.integers(2, 70), st.integers(2, 2**70)), st.integers(1, 300))
+def test_bits_of_a_power_are_those_of_the_power(base: int, exponent: int) -> None:
+    assert bits_of_power(base, exponent) == (base**exponent - 1).bit_length()
+
+
+def test_bits_of_a_power_that_no_memory_holds() -> None:
+    """log2 3 = 1.58496250072115618145.., log2 (2^64 - 1) = 64 - 7.8e-20."""
+    assert bits_of_power(3, 10**18) == 1584962500721156182
+    assert bits_of_power(2**64 - 1, 10**10) == 64 * 10**10
+    assert bits_of_power(2**64 + 1, 10**10) == 64 * 10**10 + 1
+    assert bits_of_power(2**64, 10**30) == 64 * 10**30
+    assert derived(5, 10**12)  # which ran for ever

@@ -159,7 +159,7 @@ def _weight_map(index: Path) -> dict[str, str]:
     if not isinstance(files, dict) or not files:
         raise InputError(f"{index} has no weight_map that names the file of each tensor")
     for name, file in files.items():
-        if not isinstance(file, str) or file != Path(file).name or "\0" in file:
+        if not isinstance(file, str) or file in ("", "..") or file != Path(file).name or "\0" in file:
             raise InputError(f"{index}: the file of {name!r} is {file!r}; the name of a file beside it is expected")
     return files
 
