@@ -28,6 +28,7 @@ from constructions.weights.parts import (
     uniform_block,
 )
 from theory import FactSystem, InputError, Transformer
+from theory.statements.powers import bits_of_power
 
 LARGEST_TABLE = 2**24
 
@@ -42,8 +43,9 @@ def piecewise_linear_units(values: NDArray[np.int64]) -> tuple[NDArray[np.int64]
 
 def require_table(entities: int, relations: int) -> None:
     """InputError when R·N^R exceeds 2^24."""
-    if (points := relations * entities**relations) > LARGEST_TABLE:
-        raise InputError(f"T1d's lookup has R·N^R = {points} points; at most 2^24 can be built")
+    bits = bits_of_power(entities, relations)  # the power itself may be too long for any memory
+    if bits > LARGEST_TABLE.bit_length() or relations * entities**relations > LARGEST_TABLE:
+        raise InputError(f"T1d's lookup has R·N^R points, about {relations}·2^{bits}; at most 2^24 can be built")
 
 
 def construct(system: FactSystem, bits: int) -> Transformer:

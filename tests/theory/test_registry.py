@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from constructions.suite.checks import formulas
 from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entry
 from theory import FactSystem, InputError
-from theory.statements.registry import Quantity, bits_of_power, derived, evaluate, theorem, theorems
+from theory.statements.powers import bits_of_power
+from theory.statements.registry import Quantity, derived, evaluate, theorem, theorems
 
 QUANTITIES: tuple[Quantity, ...] = ("dimension", "width", "parameters")
 
