@@ -47,6 +47,7 @@ def test_answers_are_copied_and_read_only() -> None:
     ("answers", "message"),
     [
         ([[0, 1, 2], [0, 1, 1]], "relation 1 is not a permutation: entities 1 and 2 both have the answer 1"),
+        ([[0, 2, 2, 2]], "relation 0 is not a permutation: entities 1 and 2 both have the answer 2"),
         ([[1, 0, 0, 1]], "relation 0 is not a permutation: entities 1 and 2 both have the answer 0"),
         ([[0, 1], [1, 0], [0, 2]], "relation 2: the answer for entity 1 is 2, not in 0..1"),
         ([[0, 1], [-1, 0]], "relation 1: the answer for entity 0 is -1, not in 0..1"),
@@ -198,6 +199,7 @@ def graph_of(edges: list[Any], nodes: list[Any] | None = None, kind: Any = netwo
         (graph_of([(0, 1, 0)], [0, 1]), "node 1 has no outgoing edge of relation 0"),
         (graph_of([(0, 1, 0), (1, 0, 0), (0, 0, 1)]), "node 1 has no outgoing edge of relation 1"),
         (graph_of([(0, 1, 0), (0, 0, 0)]), "node 0 has two outgoing edges of relation 0"),
+        (graph_of([(0, 0, 0), (0, 0, 1)]), "a fact system needs at least 2 entities, not 1"),
         (graph_of([(0, 1, 0), (1, 1, 0)]), "relation 0 is not a permutation: entities 0 and 1 both have the answer 1"),
         (graph_of([(0, 1, "wife"), (1, 0, "wife")]), "edge 0 -> 1 has key 'wife'"),
         (graph_of([(0, 1, -1), (1, 0, -1)]), "edge 0 -> 1 has key -1"),
