@@ -47,8 +47,8 @@ def require_affordable(kind: Any, products: int, what: str) -> None:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The rows of W_E and W_pos as integers over one `scale`, a column each: subjects [d, N], relations [d, R],
-    positions [d, positions].
+    """The rows of W_E and W_pos as integers over one `scale`, a column each: subjects [d, N] (the table itself, seen by
+    columns), relations [d, R], positions [d, positions].
     """
 
     subjects: Integers
@@ -61,7 +61,7 @@ class Embedding:
         """The embedding of a transformer."""
         (tokens, places), scale = numerators(transformer.W_E, transformer.W_pos)
         entities = transformer.entities
-        return cls(transposed(tokens[:entities]), transposed(tokens[entities:]), transposed(places), scale)
+        return cls(tokens[:entities].T, transposed(tokens[entities:]), transposed(places), scale)
 
 
 @dataclass(frozen=True)

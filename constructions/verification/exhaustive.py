@@ -161,6 +161,8 @@ def margins_of(logits: Integers, answers: Integers) -> Integers:
     """The logit of the answer less the largest other, shape [batch]; the answers' own `logits` [answers, batch] are
     erased.
     """
+    if logits.dtype.itemsize < 4:
+        logits = converted(logits, np.float32)  # where there is a value far below all
     columns = np.arange(logits.shape[1])
     # A difference of float32 integers can need a bit more than float32 has; int64 has room for it (exact's bound).
     wide = np.float64 if logits.dtype == np.float32 else logits.dtype

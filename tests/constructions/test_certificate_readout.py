@@ -89,21 +89,21 @@ def test_every_argument_proves_something() -> None:
         (np.eye(5, dtype=int), [0] * 5, 4 * np.eye(5, dtype=int) + 1, 2, 1),
     ):
         found = Codes(codes, np.array(bias))
-        assert found.margin(outputs, codes, Fraction(0)) == expected
-        assert found.margin(outputs, codes, Fraction(1, 8)) == expected - Fraction(farthest, 8)
+        assert found.margin(outputs, np.arange(len(bias)), Fraction(0)) == expected
+        assert found.margin(outputs, np.arange(len(bias)), Fraction(1, 8)) == expected - Fraction(farthest, 8)
 
 
 @pytest.mark.parametrize(("bias", "expected"), [([0, 1, 4], -5), ([0, -1, -4], 1), ([0, -2, -4], 0), ([0, 0, -4], 0)])
 def test_biases_that_no_curvature_fits(bias: list[int], expected: int) -> None:
     """What they deviate by is taken off: 5 from no curvature at all, 1 from 2 or -1."""
     codes = np.array([[0, 1, 2]])
-    assert Codes(codes, np.array(bias)).margin(2 * codes, codes, Fraction(0)) <= expected
+    assert Codes(codes, np.array(bias)).margin(2 * codes, np.arange(3), Fraction(0)) <= expected
 
 
 def test_biases_that_are_rounded_cost_what_they_are_rounded_by() -> None:
     codes, outputs = 1000 * np.array([[0, 1, 2, 3]]), np.array([[0, 2000, 4000, 6000]])
     bias = -(codes[0] ** 2) + np.array([0, 3, -4, 0])
-    assert Codes(codes, bias).margin(outputs, codes, Fraction(0)) == 10**6 - 7
+    assert Codes(codes, bias).margin(outputs, np.arange(4), Fraction(0)) == 10**6 - 7
 
 
 def one_hot(system: FactSystem, weight: int = 1) -> Transformer:
@@ -150,6 +150,6 @@ def test_a_few_answers_are_told_apart_by_all_their_logits() -> None:
     """Codes that no argument about coordinates covers: (3, 0), (0, 3), (2, 2) with outputs the same."""
     codes = np.array([[3, 0, 2], [0, 3, 2]])
     readout = Readout(codes, np.array([0, 0, 0]), 3)
-    assert Codes(codes, np.zeros(3, int)).margin(codes, codes, Fraction(0)) <= 0
+    assert Codes(codes, np.zeros(3, int)).margin(codes, np.arange(3), Fraction(0)) <= 0
     assert readout.margin(codes, np.arange(3), Fraction(0)) == 2
     assert decide(one_hot(FactSystem.random(4, 2)), FactSystem.random(4, 2), Task())[0].accepted

@@ -216,7 +216,7 @@ small = FactSystem.random(4, 2)
         (lambda: t1b.construct(small, 31), "bits is 31"),
         (lambda: t1b.construct(small, 1.5), "bits must be a whole number of at least 1, not 1.5"),
         (lambda: t1d.construct(small, 0), "bits must be"),
-        (lambda: t1d.construct(FactSystem.random(64, 5), 8), r"5368709120 points; at most 2\^24"),
+        (lambda: t1d.construct(FactSystem.random(64, 5), 8), r"about 5·2\^30; at most 2\^24"),
         (lambda: t1d.construct_concatenated(small, 0), "bits must be"),
         (lambda: t1d.construct_concatenated(small, 21), "bits is 21, at most 20"),
         (lambda: t2.construct(small, 0, 1), "hops must be a whole number of at least 1, not 0"),
