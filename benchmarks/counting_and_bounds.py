@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from bounds import report
-from bounds.answer_vectors import answer_vectors
-from bounds.chains import evenly_spaced, honest_chain
-from bounds.counting import relabelled
-from bounds.dichotomy import fixed_readout
-from bounds.frontier import smallest_dimension
-from bounds.information import total_information, universal_single_hop
-from bounds.involutions import involutions
-from bounds.learned_readout import learned_readout
-from bounds.universal import universal_hops, universal_width
+from bounds.counting.answer_vectors import answer_vectors
+from bounds.counting.fact_systems import relabelled
+from bounds.lower.chains import evenly_spaced, honest_chain
+from bounds.lower.dichotomy import fixed_readout
+from bounds.lower.frontier import smallest_dimension
+from bounds.lower.information import total_information, universal_single_hop
+from bounds.lower.involutions import involutions
+from bounds.lower.learned_readout import learned_readout
+from bounds.lower.universal import universal_hops, universal_width
+from bounds.tables import command
 
 LARGE = (10**12, 1000, 64)
 
@@ -29,7 +29,7 @@ def timed(name: str, goal: float, run: Callable[[], object]) -> None:
 
 def table(readout: str) -> str:
     """The table of the command's default sizes."""
-    return report.table(entities="4096", relations="2:16", hops="1:4", bits="1,2,4,8,16", readout=readout)
+    return command.table(entities="4096", relations="2:16", hops="1:4", bits="1,2,4,8,16", readout=readout)
 
 
 def main() -> None:

@@ -22,8 +22,8 @@ if importlib.util.find_spec("torch") is None:
     print("torch is not installed: pip install 'geometric-recall[empirical]'")
     sys.exit(0)
 
-from empirical import model, training
-from empirical.runs import RunConfig
+from empirical.models import model, training
+from empirical.models.runs import RunConfig
 
 torch: Any = importlib.import_module("torch")
 

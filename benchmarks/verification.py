@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from constructions import t1, t2, t3
-from constructions.certificate import certify
-from constructions.exhaustive import check_every_query
-from constructions.systems import check_all_classes, check_all_systems
+from constructions.verification.certificate import certify
+from constructions.verification.exhaustive import check_every_query
+from constructions.verification.systems import check_all_classes, check_all_systems
+from constructions.weights import t1, t2, t3
 from theory import FactSystem, Task, Transformer
 
 

@@ -1,5 +1,5 @@
 """Counts and lower bounds: how many fact systems there are, and how many bits a model that knows one must hold.
 
-`counting`, `matchings`, `simple_graphs` and `answer_vectors` count exactly, `kinds` names them all, `brute_force`
-counts the same things by listing them, and `logarithms` encloses the logarithms of counts too large to write.
+The rooms: `counting` (exact counts), `lower` (the bounds, which use the counts), `tables` (bounds beside
+constructions) and `suite` (the bounds put to the test); `enclosure` has the exact logarithms that all of them use.
 """

@@ -154,8 +154,11 @@ def ceiling(number: Logarithm) -> int:
 def power_of_two_below(number: Logarithm) -> Fraction:
     """2^number, rounded down to a multiple of 2^-64, for a number of at most 0."""
     with ctx.workprec(START_PRECISION):
-        power = _exact((number.enclose() * arb(2).log()).exp().lower())
-    return Fraction(max(0, power.numerator * 2**64 // power.denominator), 2**64)
+        exponent = number.enclose()
+        if exponent < -64:
+            return Fraction(0)  # and exactly 2^number may have more digits than there is memory
+        power = _exact((exponent * arb(2).log()).exp().lower())
+    return Fraction(power.numerator * 2**64 // power.denominator, 2**64)
 
 
 def rational(number: Logarithm) -> Fraction | None:

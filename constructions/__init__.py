@@ -1,7 +1,5 @@
-"""Explicit weights, one file a theorem (t1.py .. t7.py), and what checks them.
+"""Explicit weights, and what checks them: the rooms `weights`, `verification` and `suite`.
 
-A construction is a function `FactSystem -> Transformer`. The checks take any Transformer and FactSystem: `exhaustive`
-(every query, all logits), `systems` (every fact system of a size), `certificate` (all queries at once, from the
-weights), `interval` (real weights and softmax, enclosed). `suite` runs them claim by claim and `ledger` keeps what they
-found.
+A construction is a function `FactSystem -> Transformer`. The checks of `verification` take any Transformer and
+FactSystem and know nothing of `weights`; `suite` uses both, claim by claim, and makes the rows of the ledger.
 """

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from georecall.options import check_outputs, count_option, file_option, store_option
+from georecall.options import Seconds, count_option, directory_option, read_option, store_option, write_option
+from georecall.paths import ReadOrNamed, echo
+from theory.errors import InputError
+from theory.records.writing import SYSTEM
+
+
+def _facts_beside(model: Path) -> list[Path]:
+    """Where `empirical.mechanism.studied_models` looks for the facts of a model's file."""
+    return [model.with_suffix(suffix) for suffix in SYSTEM.suffixes if model.name]
+
+
+def _shipped(model: str) -> Path | None:
+    from empirical.probing.language_models.checkpoints import find_model
+
+    with suppress(InputError):  # told when its turn comes
+        return find_model(model)[0]
+    return None
+
+
+# What is read of a model's directory, and of one with relations.
+MODEL_FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.gguf")
+RELATION_FILES = ("*.json",)
 
 
 @click.command()
@@ -17,8 +39,9 @@ from georecall.options import check_outputs, count_option, file_option, store_op
 @count_option("--workers", "Processes, each with one thread (as many as there are cores).")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
 @click.option("--address", help="The Ray cluster to use (a new local one, unless given).")
-@click.option("--time-budget", type=click.FloatRange(min=0), help="Seconds after which no run is started.")
-@file_option("--json", "Write the report here, as JSON.")
+@click.option("--time-budget", type=Seconds(), help="Seconds after which no run is started.")
+@write_option("--json", "Write the report here, as JSON.")
+@click.option("--estimate", is_flag=True, help="Say what the preset would cost, and train nothing.")
 def compare(
     preset: str,
     store: Path,
@@ -28,28 +51,33 @@ def compare(
     address: str | None,
     time_budget: float | None,
     json: Path | None,
+    estimate: bool,
 ) -> None:
     """Train models on random bijections, find the dimension that memorises them, and hold it against the theory. What
     the store has is not run again. Exit status 0 only if the comparison is complete and no claim turned out false.
     """
-    from empirical import command
+    from empirical.comparison import command
 
-    check_outputs(json)
+    if estimate:
+        if json is not None:
+            raise InputError("--estimate trains nothing, so there is no report for --json to write; leave one out")
+        echo(command.estimated(preset), nl=False)
+        return
     with command.counting("runs") as show:
         report = command.compare(preset, store, device, workers, engine, address, time_budget, progress=show)
-    click.echo(command.text(report), nl=False)
+    echo(command.text(report), nl=False)
     if json is not None:
         command.write(report, json)
     sys.exit(0 if command.succeeded(report) else 1)
 
 
 @click.command()
-@click.argument("models", nargs=-1, metavar="[MODEL ...]")
+@click.argument("models", nargs=-1, metavar="[MODEL ...]", type=ReadOrNamed(beside=_facts_beside))
 @click.option("--preset", help="Study the models of a preset: quick, standard or paper.")
 @store_option
 @count_option("--workers", "Processes, each with one thread (as many as there are cores).")
-@file_option("--json", "Write the report here, as JSON.")
-@file_option("--out", "Write the fitted maps of the models named into this directory.")
+@write_option("--json", "Write the report here, as JSON.")
+@directory_option("--out", "Write the fitted maps of the models named into this directory.", "*.maps.safetensors")
 def mechanism(
     models: tuple[str, ...], preset: str | None, store: Path, workers: int | None, json: Path | None, out: Path | None
 ) -> None:
@@ -57,38 +85,46 @@ def mechanism(
     that it has never seen (E5)? MODEL is the key of a run in the store, or a .safetensors file; without any, the models
     of the preset quick are studied. Exit status 0 unless a run failed, or a construction is not judged as is known.
     """
-    from empirical.command import counting
+    from empirical.comparison.command import counting
     from empirical.mechanism import command
 
-    check_outputs(json, directory=out)
     chosen = preset if models or preset else "quick"
     with counting("models") as show:
         report = command.mechanism(models, chosen, store, workers=workers, out=out, progress=show)
-    click.echo(command.text(report), nl=False)
+    echo(command.text(report), nl=False)
     if json is not None:
         command.write(report, json)
     sys.exit(0 if command.succeeded(report) else 1)
 
 
 @click.command()
-@click.option("--model", required=True, help="A local directory, a .gguf file, or a packaged model: smollm2, minilm.")
-@click.option("--relations", required=True, help="A JSON file or a directory of them, countries, elements, or all.")
+@read_option(
+    "--model",
+    "A local directory, a .gguf file, or a packaged model: smollm2, minilm.",
+    type=ReadOrNamed(MODEL_FILES, find=_shipped),
+    required=True,
+)
+@read_option(
+    "--relations",
+    "A JSON file or a directory of them, countries, elements, or all.",
+    type=ReadOrNamed(RELATION_FILES),
+    required=True,
+)
 @click.option("--layers", default="all", show_default=True, help="all, or numbers and ranges, as in 0,8,12:20.")
-@file_option("--json", "Write the report here, as JSON.")
-@file_option("--out", "Write the fitted maps into this directory.")
+@write_option("--json", "Write the report here, as JSON.")
+@directory_option("--out", "Write the fitted maps into this directory.", "maps.safetensors")
 def probe(model: str, relations: str, layers: str, json: Path | None, out: Path | None) -> None:
     """Ask of a pretrained language model whether several relations of a subject can be read off its hidden state by
     linear maps, layer by layer (E7). Nothing is fetched: the model is a local one.
     """
     from empirical.probing import command
-    from theory.ledger import summary
+    from theory.records.ledger import summary
 
-    check_outputs(json, directory=out)
     with command.progress_bar() as show:
         report = command.probe(model, relations, layers, progress=show)
-    click.echo(command.text(report))
+    echo(command.text(report))
     for line in summary(command.rows(report)):
-        click.echo(line)
+        echo(line)
     if json is not None:
         command.write(report, json)
     if out is not None:
@@ -102,13 +138,16 @@ def runs() -> None:
 
 @runs.command("list")
 @store_option
-def list_runs(store: Path) -> None:
-    """A line a run."""
-    from empirical.listing import list_text
-    from empirical.store import open_store
+@count_option("--limit", "At most so many runs (all of them).")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Without the first so many.", show_default=True)
+def list_runs(store: Path, limit: int | None, offset: int) -> None:
+    """A line a run, in the order of their configurations."""
+    from empirical.execution.listing import list_lines
+    from empirical.execution.store import LARGEST, open_store
 
     with open_store(store, read_only=True) as opened:
-        click.echo(list_text(opened.summaries()))
+        for line in list_lines(opened.summaries(LARGEST if limit is None else limit, offset)):
+            click.echo(line)
 
 
 @runs.command()
@@ -116,8 +155,8 @@ def list_runs(store: Path) -> None:
 @store_option
 def show(key: str, store: Path) -> None:
     """Everything about the run whose KEY begins so."""
-    from empirical.listing import show_text
-    from empirical.store import open_store
+    from empirical.execution.listing import show_text
+    from empirical.execution.store import open_store
 
     with open_store(store, read_only=True) as opened:
         click.echo(show_text(opened.get(key)))
@@ -125,14 +164,14 @@ def show(key: str, store: Path) -> None:
 
 @runs.command()
 @store_option
-@file_option("--out", "The JSON file to write.", required=True)
+@write_option("--out", "The JSON file to write.", required=True)
 def export(store: Path, out: Path) -> None:
     """Write all runs as JSON."""
-    from empirical.listing import export_json
-    from empirical.store import open_store
+    from empirical.execution.listing import export_json
+    from empirical.execution.store import open_store
 
     with open_store(store, read_only=True) as opened:
-        click.echo(f"{export_json(opened, out)} runs: {out}")
+        echo(f"{export_json(opened, out)} runs: {out}")
 
 
 @runs.command()
@@ -140,7 +179,7 @@ def export(store: Path, out: Path) -> None:
 @click.option("--failed", is_flag=True, help="Remove failed runs too, so that they are run again.")
 def prune(store: Path, failed: bool) -> None:
     """Remove weights that belong to no run (and failed runs)."""
-    from empirical.store import open_store
+    from empirical.execution.store import open_store
 
     with open_store(store) as opened:
         pruned = opened.prune(failed=failed)

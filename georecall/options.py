@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import logging
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from theory.errors import InputError
+from georecall.paths import Read, Write, WriteInto, echo, prints_aside
+from theory.records.work import LOG
+from theory.records.writing import Kind
 
 if TYPE_CHECKING:
-    from theory.ledger import Check, Row
+    from theory.records.ledger import Check, Row
 
 FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
 
@@ -23,9 +26,45 @@ def count_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
     return click.option(name, type=click.IntRange(min=1), help=help, **options)
 
 
-def file_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
-    """An option that is a path."""
-    return click.option(name, type=click.Path(path_type=Path), help=help, **options)
+class Seconds(click.FloatRange):
+    """A number of seconds, 0 or more: not NaN, which compares with nothing, and no infinity."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; fails for one that is not finite."""
+        seconds = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
+def read_option(name: str, help: str, *, type: Read | None = None, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a path which is read."""
+    return click.option(name, type=type or Read(), help=help, **options)
+
+
+def write_option(name: str, help: str, *, kind: Kind | None = None, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a file which is written."""
+    return click.option(name, type=Write(kind), help=help, **options)
+
+
+def directory_option(name: str, help: str, *names: str, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a directory into which files with these names are written."""
+    return click.option(name, type=WriteInto(*names), help=help, **options)
+
+
+def list_option(help: str, text: Callable[[], str]) -> Callable[[FC], FC]:
+    """A flag --list, which prints a text and ends, whatever else is on the command line."""
+
+    def show(ctx: click.Context, param: click.Parameter, listed: bool) -> None:
+        """Print the text, if asked."""
+        if listed and not ctx.resilient_parsing:
+            click.echo(text())
+            ctx.exit()
+
+    return click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=show, help=help)
 
 
 preset_option = click.option(
@@ -38,44 +77,55 @@ preset_option = click.option(
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random systems."
 )
-store_option = file_option("--store", "The run store (SQLite).", default="runs.sqlite", show_default=True)
 
 
-def check_outputs(*files: Path | None, directory: Path | None = None) -> None:
-    """InputError for what cannot be written: known before the minutes or hours that it takes to fill it."""
-    for path in (*files, directory):
-        if path is not None and not os.path.isdir(path.parent):
-            raise InputError(f"cannot write {path}: there is no directory {path.parent}")
-    for path in files:
-        if path is not None and os.path.isdir(path):
-            raise InputError(f"cannot write {path}: it is a directory")
-    if directory is not None and os.path.exists(directory) and not os.path.isdir(directory):
-        raise InputError(f"cannot write into {directory}: it is no directory")
+def _belongings(store: Path) -> list[Path]:
+    from empirical.execution.database import belongings
+
+    return belongings(store)
+
+
+store_option = read_option(
+    "--store", "The run store (SQLite).", type=Read(beside=_belongings), default="runs.sqlite", show_default=True
+)
+
+
+class _Notices(logging.Handler):
+    """Shows what a library says of the work ahead, a line on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one."""
+        click.echo(f"georecall: {record.getMessage()}", err=True)
+
+
+def show_notices() -> None:
+    """Show, on stderr, what will take long."""
+    if not any(isinstance(each, _Notices) for each in LOG.handlers):
+        LOG.addHandler(_Notices())
+    LOG.setLevel(logging.INFO)
 
 
 def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Check]:
     """What every package has to check of the claims (all, if none is named), claim by claim."""
-    import bounds.checks
-    import constructions.suite
-    import theory.lemmas
-    from theory.registry import in_order
+    import bounds.suite.checks
+    import constructions.suite.presets
+    import theory.lemmas.collection
+    from theory.statements.registry import in_order
 
     planned = []
     for claim in in_order(claims):
-        planned += constructions.suite.checks_of_preset([claim], preset, seed)
-        planned += bounds.checks.checks_of_preset([claim], preset)
-        planned += theory.lemmas.checks_of_claims([claim])
+        planned += constructions.suite.presets.checks_of_preset([claim], preset, seed)
+        planned += bounds.suite.checks.checks_of_preset([claim], preset)
+        planned += theory.lemmas.collection.checks_of_claims([claim])
     return planned
 
 
 def print_ledger(rows: list[Row], json: Path | None) -> None:
     """Print the ledger, and at its end what decides; write it, if asked."""
-    from rich.console import Console
+    from theory.records.ledger import as_table, summary, terminal, to_json
+    from theory.records.writing import write_atomically
 
-    from theory.files import write_atomically
-    from theory.ledger import as_table, summary, to_json
-
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = terminal(width=None if sys.stdout.isatty() else 160, stderr=prints_aside())
     console.print(as_table(rows))
     for line in summary(rows):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -84,12 +134,12 @@ def print_ledger(rows: list[Row], json: Path | None) -> None:
     decisive = [row for row in rows if row.rung != "measured"]
     if len(decisive) < len(rows):
         held = sum(row.status == "holds" for row in decisive)
-        click.echo(f"{held} of {len(decisive)} checks of the theory hold; what is measured decides nothing.")
+        echo(f"{held} of {len(decisive)} checks of the theory hold; what is measured decides nothing.")
 
 
 def finish(rows: list[Row], json: Path | None) -> NoReturn:
     """Print the ledger, write it, and exit with 1 unless everything holds."""
-    from theory.ledger import all_hold
+    from theory.records.ledger import all_hold
 
     print_ledger(rows, json)
     sys.exit(0 if all_hold(rows) else 1)

@@ -7,18 +7,45 @@ from pathlib import Path
 
 import click
 
-from georecall.options import check_outputs, checks_of_preset, file_option, preset_option, print_ledger, store_option
-
-results_option = file_option(
-    "--results", "The saved results to draw from.", default="paper_figs/results", show_default=True
+from georecall.options import (
+    checks_of_preset,
+    directory_option,
+    list_option,
+    preset_option,
+    print_ledger,
+    read_option,
+    store_option,
+    write_option,
 )
+from georecall.paths import Read, echo
+
+
+def _saved(results: Path) -> list[Path]:
+    from paper_figs.catalogue import FIGURES
+
+    return sorted({results / source.file for each in FIGURES.values() for source in each.sources})
+
+
+results_option = read_option(
+    "--results",
+    "The saved results to draw from.",
+    type=Read((), beside=_saved),
+    default="paper_figs/results",
+    show_default=True,
+)
+
+
+def _figures() -> str:
+    from paper_figs.catalogue import listing
+
+    return listing()
 
 
 @click.command()
 @preset_option
 @store_option
-@file_option("--json", "Write the ledger here, as JSON.")
-@file_option("--report", "The page to write (HTML).", default="report.html", show_default=True)
+@write_option("--json", "Write the ledger here, as JSON.")
+@write_option("--report", "The page to write (HTML).", default="report.html", show_default=True)
 @results_option
 def reproduce(preset: str, store: Path, json: Path | None, report: Path, results: Path) -> None:
     """Verify every claim, then train the small models and measure (where PyTorch is installed), and write it all on
@@ -26,14 +53,13 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
 
     Exit status 0 only if every claim holds; what is measured is reported and decides nothing.
     """
-    from empirical import command
+    from empirical.comparison import command
+    from empirical.execution.provenance import provenance
     from empirical.mechanism import command as mechanism
-    from empirical.provenance import provenance
     from paper_figs.report import can_report, write_report
     from paper_figs.verdicts import saved_rows
-    from theory.ledger import all_hold, run_all_checks
+    from theory.records.ledger import all_hold, run_all_checks
 
-    check_outputs(json, report)
     if not results.is_dir():
         click.echo(f"There are no saved results in {results}: most figures will be missing.", err=True)
     saved_rows(results)  # what cannot be read is refused before the minutes that follow
@@ -41,10 +67,10 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     if command.can_train():
         with command.counting("runs") as show:
             compared = command.compare("quick", store, progress=show)
-        click.echo(command.text(compared), nl=False)
+        echo(command.text(compared), nl=False)
         with command.counting("models") as show:
             studied = mechanism.mechanism((), "quick", store, progress=show)
-        click.echo(mechanism.text(studied), nl=False)
+        echo(mechanism.text(studied), nl=False)
         rows += command.rows(compared) + mechanism.rows(studied)
     else:
         click.echo(f"Nothing is trained: {command.WITHOUT_TORCH}", err=True)
@@ -52,7 +78,7 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     if can_report():
         written = {"command": f"georecall reproduce --preset {preset}", **provenance("cpu")}
         write_report(rows, report, results, written)
-        click.echo(f"The report: {report}")
+        echo(f"The report: {report}")
     else:
         click.echo("No report is written: pip install 'geometric-recall[figures]'", err=True)
     sys.exit(0 if all_hold(rows) else 1)
@@ -61,14 +87,11 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @results_option
-@file_option("--out", "The directory to write to.", default="figures", show_default=True)
-@click.option("--list", "listed", is_flag=True, help="Explain the figures instead: caption, data, command.")
-def figures(names: tuple[str, ...], results: Path, out: Path, listed: bool) -> None:
+@directory_option("--out", "The directory to write to.", "*.pdf", "*.png", default="figures", show_default=True)
+@list_option("Explain the figures instead: caption, data, command.", _figures)
+def figures(names: tuple[str, ...], results: Path, out: Path) -> None:
     """Draw the figures (all, unless named) as PDF and PNG from saved results."""
     from paper_figs import catalogue
 
-    if listed:
-        click.echo(catalogue.listing())
-        return
     for path in catalogue.figures(names, results, out):
-        click.echo(path)
+        echo(str(path))

@@ -7,11 +7,42 @@ from pathlib import Path
 
 import click
 
-from georecall.options import checks_of_preset, count_option, file_option, finish, preset_option, seed_option
+from georecall.options import (
+    Seconds,
+    checks_of_preset,
+    count_option,
+    finish,
+    list_option,
+    preset_option,
+    read_option,
+    seed_option,
+    write_option,
+)
+from georecall.paths import echo, prints_aside
 from theory.errors import InputError
+from theory.records.writing import MODEL, SYSTEM
 
 
-@click.command()
+def _kinds() -> str:
+    from bounds.tables.command import explanations
+
+    return "\n".join(explanations())
+
+
+class OfTheorems(click.Command):
+    """A command about theorems, whose help lists them."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The help, and the identifiers of the registry."""
+        from theory.statements.registry import theorems
+
+        super().format_help_text(ctx, formatter)
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(f"CLAIM is a theorem: {', '.join(theorems())}.")
+
+
+@click.command(cls=OfTheorems)
 @click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
 @preset_option
 @count_option("--entities", "N: check at this size instead of the preset's (with --relations).")
@@ -20,9 +51,9 @@ from theory.errors import InputError
 @count_option("--bits", "b, the bits of a subject entry (1, unless given).")
 @count_option("--stride", "j, the hops of a step of a chain, T3b (1, unless given).")
 @seed_option
-@file_option("--json", "Write the ledger here, as JSON.")
-@file_option("--weights", "Verify this model (.safetensors), with --system.")
-@file_option("--system", "The fact system (.npy or .json).")
+@write_option("--json", "Write the ledger here, as JSON.")
+@read_option("--weights", "Verify this model (.safetensors), with --system.")
+@read_option("--system", "The fact system (.npy or .json).")
 @click.option("--rational", is_flag=True, help="Take the float weights of --weights as the fractions that they are.")
 def verify(
     claims: tuple[str, ...],
@@ -38,15 +69,12 @@ def verify(
     system: Path | None,
     rational: bool,
 ) -> None:
-    """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds.
-
-    CLAIM is a theorem: T1, T1b, T1c, T1d, T1e, T2, T2b, T2c, T2d, T2e, T3, T3b, T3c, T4, T5, T6, T7, T8, T9.
-    """
-    from constructions.catalogue import Setting
-    from constructions.checks import Sizes, check_model
-    from constructions.suite import checks_of_size
-    from theory.ledger import run_all_checks
-    from theory.registry import in_order
+    """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds."""
+    from constructions.suite.checks import Sizes, check_model
+    from constructions.suite.presets import checks_of_size
+    from constructions.weights.catalogue import Setting
+    from theory.records.ledger import run_all_checks
+    from theory.statements.registry import in_order
 
     if (weights is None) != (system is None):
         raise InputError("--weights and --system go together: a model, and the facts that it should recall")
@@ -72,8 +100,8 @@ def verify(
 @count_option("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
 @seed_option
 @click.option("--name", help="Which of the claim's constructions (the first, unless named).")
-@file_option("--out", "Weights to write (.safetensors).", required=True)
-@file_option("--system-out", "Write the fact system too (.npy or .json).")
+@write_option("--out", "Weights to write (.safetensors).", kind=MODEL, required=True)
+@write_option("--system-out", "Write the fact system too (.npy or .json).", kind=SYSTEM)
 def construct(
     claim: str,
     entities: int,
@@ -87,9 +115,9 @@ def construct(
     system_out: Path | None,
 ) -> None:
     """Build CLAIM's transformer for a random fact system and write its weights."""
-    from constructions.catalogue import Setting, entry
-    from constructions.checks import Sizes, build
-    from theory.files import save_model, save_system
+    from constructions.suite.checks import Sizes, build
+    from constructions.weights.catalogue import Setting, entry
+    from theory.records.files import save_model, save_system
 
     chosen = entry(claim, name)
     sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
@@ -97,7 +125,7 @@ def construct(
     save_model(transformer, chosen.task(sizes.setting), out)
     if system_out is not None:
         save_system(system, system_out)
-    click.echo(
+    echo(
         f"{claim} ({chosen.name}): d = {transformer.dimension}, width = {transformer.width}, "
         f"{transformer.parameters} parameters: {out}"
     )
@@ -105,16 +133,15 @@ def construct(
 
 @click.command()
 @click.argument("kind", required=False)
-@click.option("--list", "listed", is_flag=True, help="Explain the kinds, in a line each.")
+@list_option("Explain the kinds, in a line each.", _kinds)
 @count_option("--entities", "N, the number of nodes.")
 @count_option("--relations", "R, the number of relations (colours, matchings, rows).")
 @count_option("--hops", "k, for answer-vectors.")
 @click.option("--check", is_flag=True, help="Count again by listing every object, and compare.")
 @click.option("--digits", type=click.IntRange(min=0), help="Print log10 of the count, enclosed, to so many decimals.")
-@file_option("--json", "Write the count here, as JSON.")
+@write_option("--json", "Write the count here, as JSON.")
 def count(
     kind: str | None,
-    listed: bool,
     entities: int | None,
     relations: int | None,
     hops: int | None,
@@ -122,20 +149,15 @@ def count(
     digits: int | None,
     json: Path | None,
 ) -> None:
-    """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes. (`count --list` explains
-    kinds.)
-    """
-    from bounds import report
+    """Count the objects of a KIND, exactly: R-regular edge-coloured graphs of N nodes (--list explains the kinds)."""
+    from bounds.tables import command
 
-    if listed:
-        click.echo("\n".join(report.explanations()))
-        return
     if kind is None or entities is None or relations is None:
         raise InputError("count needs a KIND, --entities and --relations; georecall count --list explains the kinds")
-    found = report.counted(kind, entities, relations, hops, check=check, digits=digits)
+    found = command.counted(kind, entities, relations, hops, check=check, digits=digits)
     if json is not None:
-        report.write(found.as_json(), json)
-    click.echo(found.line)
+        command.write(found.as_json(), json)
+    echo(found.line)
     sys.exit(0 if found.agrees else 1)
 
 
@@ -149,7 +171,7 @@ def count(
 @click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
 @click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
 @click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
-@file_option("--out", "Write the table here instead of printing it.")
+@write_option("--out", "Write the table here instead of printing it.")
 def bounds(
     entities: str,
     relations: str,
@@ -163,9 +185,9 @@ def bounds(
     out: Path | None,
 ) -> None:
     """Tabulate lower bounds and what the constructions reach, with the assumptions that each number stands on."""
-    from bounds import report
+    from bounds.tables import command
 
-    text = report.table(
+    text = command.table(
         entities=entities,
         relations=relations,
         hops=hops,
@@ -179,4 +201,34 @@ def bounds(
     if out is None:
         click.echo(text, nl=False)
     else:
-        report.write(text, out)
+        command.write(text, out)
+
+
+@click.command()
+@count_option("--mutants", "How many: mutants 0, 1, .. of the seed.")
+@click.option("--seconds", type=Seconds(), help="For how long (60, unless --mutants is given).")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the mutants.")
+@count_option("--workers", "Processes.", default=1, show_default=True)
+@write_option("--json", "Write the table and the violations here, as JSON.")
+def campaign(mutants: int | None, seconds: float | None, seed: int, workers: int, json: Path | None) -> None:
+    """Try to fool the checkers: mutants of every construction, and the truth about each from an evaluator of its own.
+
+    Mutant number i of a seed is the same everywhere; a number of mutants gives the same table again. Interrupted, it
+    prints the table so far. Exit status 1 if a checker said what it may not say.
+    """
+    from constructions.campaign.report import Report, print_report
+    from constructions.campaign.run import progress, reports
+    from theory.records.writing import write_atomically
+
+    seconds = 60.0 if seconds is None and mutants is None else seconds
+    report = Report(seed)
+    try:
+        with progress(mutants, seconds) as show:
+            for report in reports(seed, mutants=mutants, seconds=seconds, workers=workers):
+                show(report)
+    finally:  # an interrupted campaign has found something too
+        print_report(report, aside=prints_aside())
+        if json is not None:
+            text = report.to_json()
+            write_atomically(json, lambda file: file.write_text(text, encoding="utf-8"))
+    sys.exit(1 if report.violations else 0)

@@ -1,4 +1,5 @@
-"""The figures, one file a figure, drawn from saved results alone: nothing is trained or verified while drawing.
+"""The figures and the report, drawn from saved results alone: nothing is trained or verified while drawing.
 
-matplotlib comes with the extra `figures`. It may import every other package, and no torch.
+`figures` has one file a figure; this room reads the results, lists the figures, and writes the report and the map of
+claims. matplotlib comes with the extra `figures`. It may import every other package, and no torch.
 """

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paper_figs.saved import read
+from paper_figs.saved import as_results, read
 from theory.errors import InputError
+from theory.records.writing import make_directory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +35,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Entry:
+class FigureEntry:
     """A figure: its title and caption, the claims it bears on, the results it is drawn from."""
 
     name: str
@@ -62,10 +64,10 @@ PROBING = Source(
     "georecall probe --model smollm2 --relations all --json paper_figs/results/smollm2.json",
 )
 
-FIGURES: dict[str, Entry] = {
+FIGURES: dict[str, FigureEntry] = {
     each.name: each
     for each in (
-        Entry(
+        FigureEntry(
             "dimension",
             "Dimension against entities and relations",
             "Dimension d* at which half of the seeds memorise one hop (accuracy 0.99, 95 % intervals), with the "
@@ -76,7 +78,7 @@ FIGURES: dict[str, Entry] = {
             ("E1", "E2", "T1", "T1b", "T1c", "T8"),
             (STANDARD,),
         ),
-        Entry(
+        FigureEntry(
             "depth",
             "Dimension against tokens, hops and depth",
             "N = 4096, R = 4, one-bit entries. (a) Six hops in s emitted tokens: T2, T3b and T3 with a fixed read-out, "
@@ -87,7 +89,7 @@ FIGURES: dict[str, Entry] = {
             "(T2c), dotted for a learned one (T2e).",
             ("T2", "T2c", "T2e", "T3", "T3b", "T3c", "T4"),
         ),
-        Entry(
+        FigureEntry(
             "capacity_law",
             "A capacity law: one number of bits for each scalar",
             "E8: does one number β of bits for each scalar that may store facts predict every threshold? Counted are "
@@ -100,7 +102,7 @@ FIGURES: dict[str, Entry] = {
             ("E8", "T8"),
             (STANDARD, TRIALS),
         ),
-        Entry(
+        FigureEntry(
             "bits",
             "Bits for each coordinate and for each trained scalar",
             "What a model that memorises one hop knows at its threshold, in bits (the numerator of T8 at accuracy "
@@ -110,7 +112,7 @@ FIGURES: dict[str, Entry] = {
             ("E1", "E2", "T1c", "T8"),
             (STANDARD, TRIALS),
         ),
-        Entry(
+        FigureEntry(
             "readout",
             "Subject rows as superpositions",
             "E3: subject rows as sums of linear images of the attribute vectors of their answers, fitted by ridge "
@@ -122,7 +124,7 @@ FIGURES: dict[str, Entry] = {
             ("E3", "T7"),
             (MECHANISM,),
         ),
-        Entry(
+        FigureEntry(
             "interventions",
             "One relation's component changed",
             "E4: one relation's component of a subject's row is changed along the maps of E3, fitted on other "
@@ -133,7 +135,7 @@ FIGURES: dict[str, Entry] = {
             ("E4", "T7"),
             (MECHANISM,),
         ),
-        Entry(
+        FigureEntry(
             "transfer",
             "Freeze and swap",
             "E5: new random bijections, everything frozen but the subject table (T5). Accuracy over all new facts of "
@@ -144,7 +146,7 @@ FIGURES: dict[str, Entry] = {
             ("E5", "T5"),
             (MECHANISM,),
         ),
-        Entry(
+        FigureEntry(
             "hops",
             "k hops in one pass and by chain of thought",
             "E6: the threshold of k hops over that of one hop, (a) against k, (b) against R; the lines are the same "
@@ -155,7 +157,7 @@ FIGURES: dict[str, Entry] = {
             ("E6", "T2", "T2e", "T3"),
             (STANDARD,),
         ),
-        Entry(
+        FigureEntry(
             "probing",
             "A language model, layer by layer",
             "E7: a linear map reads each relation from the subject states of a pretrained language model: accuracy on "
@@ -166,7 +168,7 @@ FIGURES: dict[str, Entry] = {
             ("E7",),
             (PROBING,),
         ),
-        Entry(
+        FigureEntry(
             "construction",
             "T1 in one forward pass",
             "T1 on N = 8 entities and R = 3 relations, with the numbers that its weights compute. A subject's row "
@@ -175,7 +177,7 @@ FIGURES: dict[str, Entry] = {
             "with margin 2.",
             ("T1",),
         ),
-        Entry(
+        FigureEntry(
             "parameters",
             "What a bijection costs",
             "(a) Embedding dimension and (b) number of parameters for one bijection of N entities; (c) parameters and "
@@ -188,7 +190,7 @@ FIGURES: dict[str, Entry] = {
 }
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> FigureEntry:
     """The figure of that name. InputError, listing them, for an unknown one."""
     if name not in FIGURES:
         raise InputError(f"{name!r} is no figure; there are {', '.join(FIGURES)}")
@@ -208,10 +210,11 @@ def draw(name: str, results: Path = RESULTS) -> Figure:
         if error.name != "matplotlib":
             raise
         raise InputError(WITHOUT_MATPLOTLIB) from None
-    module = importlib.import_module(f"paper_figs.{name}")
+    module = importlib.import_module(f"paper_figs.figures.{name}")
     try:
         data = [read(results / source.file) for source in found.sources]
-        with style.applied():
+        # A result may hold what no check foresees: it is to be drawn as it is, or refused.
+        with style.applied(), as_results() if data else nullcontext():
             drawn: Figure = module.draw(*data)
             drawn.draw_without_rendering()
             drawn.set_layout_engine("none")  # laid out once, the same for every kind of file
@@ -222,7 +225,7 @@ def draw(name: str, results: Path = RESULTS) -> Figure:
     return drawn
 
 
-def _told(found: Entry, results: Path, error: InputError) -> str:
+def _told(found: FigureEntry, results: Path, error: InputError) -> str:
     files = " and ".join(str(results / source.file) for source in found.sources)
     commands = "; ".join(source.command for source in found.sources)
     folder = " of the working directory (--results names another folder)" if results == RESULTS else ""
@@ -237,10 +240,7 @@ def figures(names: Sequence[str], results: Path, out: Path) -> list[Path]:
     chosen = dict.fromkeys(entry(name).name for name in names or FIGURES)
     drawn = {name: draw(name, results) for name in chosen}
     style = importlib.import_module("paper_figs.style")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror or error}") from None
+    make_directory(out, parents=True)
     paths = []
     for name, figure in drawn.items():
         for suffix in (".pdf", ".png"):

@@ -15,16 +15,16 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from bounds.depth import depth_rows
-from bounds.layout import Cell, Table, shown
-from bounds.summary import decimal, dimension_table
-from bounds.tables import bound_rows, settings
+from bounds.tables.depth import depth_rows
+from bounds.tables.dimensions import bound_rows, settings
+from bounds.tables.layout import Cell, Table, shown
+from bounds.tables.summary import decimal, dimension_table
 from paper_figs import catalogue
 from paper_figs.verdicts import saved_rows
 from theory.errors import InputError
-from theory.files import write_atomically
-from theory.ledger import RUNGS, Row, Status
-from theory.registry import theorems
+from theory.records.ledger import RUNGS, Row, Status, short
+from theory.records.writing import write_atomically
+from theory.statements.registry import theorems
 
 NO_ROWS = "there is no row to report: check a claim first"
 WITHOUT_JINJA = "the report needs Jinja: pip install 'geometric-recall[figures]'"
@@ -38,7 +38,7 @@ DEPTH_RELATIONS, DEPTH_HOPS, DEPTH_BITS = 4, 6, 4
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReportRow:
     """One row of the ledger as the page shows it: `anchor` is its place, `size` its N, R, k, b, j in words."""
 
     anchor: str
@@ -64,7 +64,7 @@ class Claim:
     assumptions: tuple[str, ...]
     statement: str
     proof: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ReportRow, ...]
 
     @property
     def status(self) -> Status:
@@ -97,7 +97,7 @@ class BoundTable:
 class Picture:
     """A figure of the catalogue: its SVG as a data address, or the reason why it could not be drawn."""
 
-    entry: catalogue.Entry
+    entry: catalogue.FigureEntry
     address: str
     reason: str
 
@@ -167,25 +167,26 @@ def _claims(rows: Sequence[Row], prefix: str) -> list[Claim]:
         if theorem is None:
             found.append(Claim(anchor, name, "", (), "", "", entries))
         else:
-            about = (theorem.title, theorem.assumptions, theorem.statement, theorem.proof)
+            about = (theorem.title, tuple(map(str, theorem.assumptions)), theorem.statement, theorem.proof)
             found.append(Claim(anchor, name, *about, entries))
     return found
 
 
-def _entry(anchor: str, row: Row) -> Entry:
+def _entry(anchor: str, row: Row) -> ReportRow:
     numbers = {"N": row.entities, "R": row.relations, "k": row.hops, "b": row.bits, "j": row.stride}
     # No-break spaces, so that a line breaks between two numbers only.
     size = ", ".join(
         f"{name}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{value}" for name, value in numbers.items() if value is not None
     )
-    return Entry(anchor, row, size, _margin(row.margin))
+    return ReportRow(anchor, row, size, _margin(row.margin))
 
 
 def _margin(margin: Fraction | None) -> str:
     """The margin exactly where that is short, else to four digits, marked as rounded."""
     if margin is None:
         return ""
-    return str(margin) if len(str(margin)) <= 9 else f"≈ {float(margin):.4g}"
+    exact, rounded = str(margin), short(margin)
+    return exact if len(exact) <= 9 or exact == rounded else f"≈ {rounded}"
 
 
 def _slug(name: str) -> str:
@@ -198,7 +199,7 @@ def _counts(claims: Sequence[Claim]) -> dict[Status, int]:
     return {status: sum(row.status == status for row in rows) for status in SYMBOLS}
 
 
-def _unsettled(claims: Sequence[Claim]) -> list[Entry]:
+def _unsettled(claims: Sequence[Claim]) -> list[ReportRow]:
     """The entries that do not hold, failures first."""
     entries = [entry for claim in claims for entry in claim.entries]
     return [entry for status in ("fails", "undecided") for entry in entries if entry.row.status == status]

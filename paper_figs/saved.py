@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from empirical.comparison import Comparison
-from empirical.curves import Curve
-from empirical.laws import Measured
-from empirical.presets import Preset, preset
-from empirical.runs import MEMORISED_AT
-from empirical.threshold import Threshold
+from empirical.comparison.beside_theory import Comparison
+from empirical.comparison.curves import Curve
+from empirical.comparison.laws import Measured
+from empirical.comparison.presets import ComparisonPreset, preset
+from empirical.models.runs import MEMORISED_AT
+from empirical.statistics.threshold import Threshold
 from theory.errors import InputError
+from theory.records.reading import read_json
 
 Record = TypeVar("Record")
 
 
 def read(path: Path) -> Any:
     """The JSON in a file. InputError where there is none."""
+    if not path.exists():
+        raise InputError(f"there is no {path}")
+    return read_json(path)
+
+
+@contextmanager
+def as_results() -> Iterator[None]:
+    """Whatever goes wrong inside, where saved results are used, is an InputError: they are not what their command
+    writes."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no {path}") from None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError:
-        raise InputError(f"{path} is no JSON") from None
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # any number or text may stand where another is expected
+        raise InputError(f"its entries do not fit together ({type(error).__name__}: {error})") from error
 
 
 def part(values: Any, name: str, kind: type[Record]) -> Record:
@@ -74,7 +82,7 @@ class Point:
     high: float
 
 
-def preset_of(report: Any) -> Preset:
+def preset_of(report: Any) -> ComparisonPreset:
     """The preset of a comparison's report. InputError for a comparison that is not complete."""
     if not part(report, "complete", bool):
         raise InputError("the comparison is not complete")

@@ -12,7 +12,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from empirical.runs import MEMORISED_AT
+from empirical.models.runs import MEMORISED_AT
 from paper_figs.saved import number, part
 from paper_figs.style import BLACK, BLUE, GREEN, ORANGE, Look, ticks, with_intervals
 from theory.errors import InputError

@@ -27,8 +27,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 
-from theory.errors import InputError
-from theory.files import write_atomically
+from theory.records.writing import Kind, write_atomically
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
 SMALLEST_TEXT = 7.0  # points
@@ -118,8 +117,7 @@ def figure(width: float, height: float) -> Figure:
 
 def save(drawn: Figure, path: Path) -> None:
     """Write a figure as .pdf, .png or .svg, whole or not at all. InputError for another suffix."""
-    if path.suffix not in UNDATED:
-        raise InputError(f"{path}: a figure is written as {', '.join(UNDATED)}")
+    Kind("a figure is", tuple(UNDATED)).require(path)
 
     def write(file: Path) -> None:
         """Fill the file in the format of the final path's suffix, with no date or program name in its metadata."""

@@ -14,19 +14,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from empirical.presets import preset
-from empirical.runs import MEMORISED_AT
-from empirical.store import Store, open_store
-from empirical.threshold import tally
+from empirical.comparison.presets import preset
+from empirical.execution.database import belongings
+from empirical.execution.store import Store, StoredRun, open_store
+from empirical.models.runs import MEMORISED_AT, RunConfig, RunResult
+from empirical.statistics.threshold import tally
 from theory.errors import InputError
-from theory.files import write_atomically
+from theory.records.outputs import Place, require_apart
+from theory.records.writing import write_atomically
 
 
 def trials(store: Store, preset_name: str) -> dict[str, Any]:
     """The tally of a preset's curves as JSON values. InputError if a curve of the preset has no run."""
     chosen = preset(preset_name)
-    known = {stored.result.config: stored for stored in store.all_runs()}
-    traces = chosen.plan.traces([stored.result for stored in known.values()])
+    known: dict[RunConfig, StoredRun] = {}
+
+    def result(config: RunConfig) -> RunResult | None:
+        """What the store has of the run; of all its runs, only those that the searches ask for are read."""
+        if (stored := store.find(config.key)) is not None:
+            known[config] = stored
+        return None if stored is None else stored.result
+
+    traces = chosen.plan.traces(result)
     curves = []
     for trace in traces:
         if not trace.runs:
@@ -53,8 +62,11 @@ def main(arguments: list[str]) -> int:
     try:
         if len(arguments) != 3:
             raise InputError("give a run store, a preset, and the JSON file to write")
-        with open_store(Path(arguments[0]), read_only=True) as store:
-            write(trials(store, arguments[1]), Path(arguments[2]))
+        store_path, path = Path(arguments[0]), Path(arguments[2])
+        read = [Place("the store", each) for each in (store_path, *belongings(store_path))]
+        require_apart(read, [Place("the tally", path)])
+        with open_store(store_path, read_only=True) as store:
+            write(trials(store, arguments[1]), path)
     except InputError as error:
         print(f"paper_figs.trials: {error}", file=sys.stderr)
         return 2

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from empirical.statistics.verdict import STATUS
 from paper_figs.catalogue import MECHANISM, PROBING, STANDARD, Source
-from paper_figs.saved import part, read
+from paper_figs.saved import as_results, part, read
 from theory.errors import InputError
-from theory.ledger import Row, Status
-
-STATUS: dict[str, Status] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
+from theory.records.ledger import Row, Status
 
 
 def saved_rows(results: Path) -> list[Row]:
@@ -28,12 +27,16 @@ def saved_rows(results: Path) -> list[Row]:
         if not path.exists():
             continue  # the figures that need it say so
         try:
-            verdicts = [_verdict(each) for each in part(read(path), "verdicts", list)]
-            rows = [_row(each, source) for each in verdicts] if source is not MECHANISM else _by_condition(verdicts)
+            with as_results():
+                found += _rows(path, source)
         except InputError as error:
             raise InputError(f"{path}: {error}; make it with: {source.command}") from None
-        found += rows
     return found
+
+
+def _rows(path: Path, source: Source) -> list[Row]:
+    verdicts = [_verdict(each) for each in part(read(path), "verdicts", list)]
+    return [_row(each, source) for each in verdicts] if source is not MECHANISM else _by_condition(verdicts)
 
 
 def _verdict(values: Any) -> dict[str, Any]:
@@ -58,6 +61,8 @@ def _by_condition(verdicts: Sequence[dict[str, Any]]) -> list[Row]:
     found = []
     for claim in dict.fromkeys(each["claim"] for each in verdicts):
         own = [each for each in verdicts if each["claim"] == claim]
+        if any(not isinstance(each.get("as known"), bool | None) for each in own):
+            raise InputError("'as known' of a verdict is neither true, false nor null")
         trained = [each for each in own if each["as known"] is None]
         built = [each for each in own if each["as known"] is not None]
         counts = Counter(each["status"] for each in trained)

@@ -1,4 +1,4 @@
-(** * Chains of thought, step by step ([theory/task.py]).
+(** * Chains of thought, step by step ([theory/definitions/task.py]).
 
     [emits_steps]: a chain is right at every step if the model's answer is right after each right beginning of it. The
     rest says which token stands at which position of such a beginning: the subject, the k relations, and the entities

@@ -1,4 +1,4 @@
-(** * Parts that several constructions share ([constructions/parts.py]): entity codes, read-outs, open blocks.
+(** * Parts that several constructions share ([constructions/weights/parts.py]): entity codes, read-outs, open blocks.
 
     The code of an entity is its p = ⌈log2 N⌉ binary digits as signs, or its q = ⌈p/b⌉ digits in base 2^b. Distinct
     entities have distinct codes, so a read-out by signs has margin 2 ([read_signs]), one by distance margin 1

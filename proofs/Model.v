@@ -1,8 +1,8 @@
 (** * Definitions: fact systems, transformers, and what it means to answer.
 
-    All that a reader has to trust besides Coq: this file mirrors [theory/fact_system.py] and [theory/transformer.py]
+    All that a reader has to trust besides Coq: this file mirrors [theory/definitions/fact_system.py] and [theory/definitions/transformer.py]
     line by line. Tokens are the entities 0..N-1 followed by the relations N..N+R-1; the weights have the names and
-    shapes of [theory.transformer], over any ordered field F (the rationals, the reals). Softmax takes the function
+    shapes of [theory.definitions.transformer], over any ordered field F (the rationals, the reals). Softmax takes the function
     s |-> exp(beta * s) as a part of the model, so that only the value of beta needs real numbers.
 
     Main definitions: [fact_system], [follow], [transformer], [logits], [predicts], [predicts_with_margin], [prompt],
@@ -33,7 +33,7 @@ Variant attention := Uniform | Hardmax | Softmax.
 Section Transformer.
 Variable F : realFieldType.
 
-(** One block for embedding dimension d: attention heads and a one-hidden-layer ReLU MLP ([theory.transformer.Block]). *)
+(** One block for embedding dimension d: attention heads and a one-hidden-layer ReLU MLP ([theory.definitions.transformer.Block]). *)
 Record block (d : nat) := Block {
   heads : nat; d_query : nat; d_value : nat; width : nat;
   W_Q : 'I_heads -> 'M[F]_(d, d_query);
@@ -136,7 +136,7 @@ Fixpoint emits (N R : nat) (ok : forall n, n.+1.-tuple 'I_(N + R) -> 'I_N -> Pro
 Definition honest_chain (N R : nat) (g : fact_system N R) (w : seq 'I_R) (x : 'I_N) (lengths : seq nat) : seq 'I_N :=
   [seq follow g (take l w) x | l <- lengths].
 
-(** Every chain of thought for k hops, one entity after each prefix length, is right at every step ([theory.task];
+(** Every chain of thought for k hops, one entity after each prefix length, is right at every step ([theory.definitions.task];
     T3: the lengths are 1..k). *)
 Definition answers_chain (N R d : nat) (M : transformer N R N d) (k : nat) (lengths : seq nat) (g : fact_system N R) :
     Prop :=

@@ -1,4 +1,4 @@
-(** * Reading a prompt in one pass ([constructions/reading.py]): head 0 reads the subject, head i relation r_i.
+(** * Reading a prompt in one pass ([constructions/weights/prompt_reading.py]): head 0 reads the subject, head i relation r_i.
 
     Positions cost no coordinates: place t and height -t² stand where relation tokens are zero, and at position 0 a height
     so low that its own entries there, at most V in absolute value, do not matter. With hardmax attention every head

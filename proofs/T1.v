@@ -1,4 +1,4 @@
-(** * T1. Single hop with signs. Mirrors [constructions/t1.py].
+(** * T1. Single hop with signs. Mirrors [constructions/weights/t1.py].
 
     For all N >= 2, R >= 1 and all R permutations of N entities: d = width = R·⌈log2 N⌉, subject entries -1 and +1, all
     N·R queries answered with margin at least 2, with or without a residual stream; nothing but the subject table

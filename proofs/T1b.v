@@ -1,4 +1,4 @@
-(** * T1b. Single hop at any precision: digits. Mirrors [constructions/t1b.py].
+(** * T1b. Single hop at any precision: digits. Mirrors [constructions/weights/t1b.py].
 
     For all N >= 2, R >= 1, b >= 1 and all R permutations of N entities: d = width = R·⌈p/b⌉ with subject entries in
     0..2^b - 1, all N·R queries answered with margin at least 1; nothing but the subject table depends on the facts. At

@@ -80,7 +80,7 @@ by rewrite (read_right x right).
 Qed.
 End Transformers.
 
-(** The inequalities as [bounds.information] computes them. *)
+(** The inequalities as [bounds.lower.information] computes them. *)
 Definition t1c_universal_bound (N R : nat) := {| rows := 1; shared := 0; terms := [:: Term R N 1] |}.
 Definition t1c_every_bound (N R : nat) := {| rows := N; shared := 1; terms := [:: Term R N N] |}.
 

@@ -1,4 +1,4 @@
-(** * T2. k hops in one pass, fixed read-out. Mirrors [constructions/t2.py].
+(** * T2. k hops in one pass, fixed read-out. Mirrors [constructions/weights/t2.py].
 
     For all N >= 2, R >= 1, k >= 1, b >= 1 and all R permutations of N entities: d = width = R^k·⌈p/b⌉, subject entries
     in 0..2^b - 1, hardmax attention, all N·R^k queries answered in one pass with margin at least 1; nothing but the

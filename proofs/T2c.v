@@ -176,7 +176,7 @@ have [others [rows right]] := answers g; exists others, rows => x w.
 exact: (read_right x right).
 Qed.
 
-(** The inequality as [bounds.dichotomy] computes it. *)
+(** The inequality as [bounds.lower.dichotomy] computes it. *)
 Definition t2c_tree_bound (N R k m : nat) : bound :=
   let total j := foldr (fun i n => R ^ i + n) 0 (iota 0 j) in
   {| rows := m; shared := 1; terms := [:: Term R (N - m * total k.-1) (m * R ^ k.-1)] |}.

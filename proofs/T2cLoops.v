@@ -252,7 +252,7 @@ have [others [rows right]] := answers g; exists others, rows => x w.
 exact: (read_right x right).
 Qed.
 
-(** The inequality as [bounds.dichotomy] computes it. *)
+(** The inequality as [bounds.lower.dichotomy] computes it. *)
 Definition t2c_loop_bound (N R m D E : nat) : bound :=
   {| rows := m; shared := 1;
      terms := [:: Term 1 (N - m) (m * D * E - m); Term D (N - m * E) (m * D * E - m * E);

@@ -1,4 +1,4 @@
-(** * T3. Chain of thought: one step, whatever says where to look. Mirrors [constructions/t3.py].
+(** * T3. Chain of thought: one step, whatever says where to look. Mirrors [constructions/weights/t3.py].
 
     Two heads read the relation of the step and the current entity; the MLP is T1b's selector. [t3_step]: if the heads
     attend to these two tokens, the next entity of the chain is emitted with margin at least 1. The two position codes

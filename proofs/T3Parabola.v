@@ -1,4 +1,4 @@
-(** * T3. Chain of thought, positions (t, t²), hardmax. Mirrors [constructions.t3.construct].
+(** * T3. Chain of thought, positions (t, t²), hardmax. Mirrors [constructions.weights.t3.construct].
 
     For all N >= 2, R >= 1, k >= 1, b >= 1 and all R permutations of N entities: d = R·⌈p/b⌉ + 2, width R·⌈p/b⌉, subject
     entries in 0..2^b - 1, all N·R^k chains of thought right at every step with margin at least 1; nothing but the

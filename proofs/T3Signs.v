@@ -1,4 +1,4 @@
-(** * T3. Chain of thought, one-bit position codes, hardmax. Mirrors [constructions.t3.construct_with_signs].
+(** * T3. Chain of thought, one-bit position codes, hardmax. Mirrors [constructions.weights.t3.construct_with_signs].
 
     As [T3Parabola], with d = R·⌈p/b⌉ + 2·⌈log2 2k⌉ and position codes of signs: W_pos[t] holds the code of t and that of
     the position to read. Idea: scores are inner products of codes, gaps at least 2; the last sign says t >= k, and the

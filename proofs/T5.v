@@ -1,4 +1,4 @@
-(** * T5. Transfer. Mirrors [constructions/t5.py].
+(** * T5. Transfer. Mirrors [constructions/suite/t5.py].
 
     T1, T1b, T2 and T3 are universal: put the subject table of the model built for g' into the model built for g, with
     everything else frozen, and every query of g' is answered. Idea: the result is the model built for g'.
@@ -13,7 +13,7 @@ Unset Printing Implicit Defensive.
 
 Local Open Scope ring_scope.
 
-(** [M] with the subject table of [donor] and nothing else ([constructions.t5.transplant]). *)
+(** [M] with the subject table of [donor] and nothing else ([constructions.suite.t5.transplant]). *)
 Definition transplant (F : realFieldType) (N R A d : nat) (M donor : transformer F N R A d) : transformer F N R A d :=
   with_subjects M (usubmx (W_E donor)).
 

@@ -1,4 +1,4 @@
-(** * T6. Disjoint attributes need no selector. Mirrors [constructions/t6.py].
+(** * T6. Disjoint attributes need no selector. Mirrors [constructions/weights/t6.py].
 
     Relation r answers with attributes of its own, R·N answers in all; answer number r·N + a is attribute a of relation
     r. For all N >= 2, R >= 1 and all R permutations of N entities: no MLP, d = R·⌈log2 N⌉ + [R > 1], all N·R queries

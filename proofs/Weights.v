@@ -246,7 +246,7 @@ by rewrite ltr_int; apply: best => //; rewrite -ltnS ltn_ord.
 Qed.
 End One.
 
-(** ** One block of uniform attention over a prompt of two tokens ([constructions.parts.uniform_block]) *)
+(** ** One block of uniform attention over a prompt of two tokens ([constructions.weights.parts.uniform_block]) *)
 
 Definition uniform_layer (d w : nat) (W_in : nat -> nat -> int) (b_in : nat -> int) (W_out : nat -> nat -> int)
     (b_out : nat -> int) : layer :=

@@ -24,12 +24,12 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bounds.bound import Bound
-from bounds.dichotomy import loop_bound, tree_bound
 from bounds.enclosure import log2_falling
-from bounds.information import total_information, universal_single_hop
-from bounds.learned_readout import full_bound
-from constructions.catalogue import Setting, entry
+from bounds.lower.bound import Bound
+from bounds.lower.dichotomy import loop_bound, tree_bound
+from bounds.lower.information import total_information, universal_single_hop
+from bounds.lower.learned_readout import full_bound
+from constructions.weights.catalogue import Setting, entry
 from theory import FactSystem, Transformer
 
 FOLDER = Path(__file__).resolve().parent
@@ -39,7 +39,8 @@ Numbers = list[list[int]]
 
 @dataclass(frozen=True)
 class Case:
-    """A construction that has a proof: its theorem and name in `constructions.catalogue`, the Coq file and formula.
+    """A construction that has a proof: its theorem and name in `constructions.weights.catalogue`, the Coq file and
+    formula.
 
     `term` gives the Coq formula of the weights, in which `g` is the table of facts, for (N, R, setting).
     """

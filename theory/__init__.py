@@ -1,13 +1,14 @@
-"""Definitions and statements: fact systems, transformers and what they compute, theorems, symbolic lemmas, strategies.
+"""What is spoken of, claimed, proved by machine and kept: the rooms `definitions`, `statements`, `lemmas`, `records`.
 
-Light to import: `theory.registry` and `theory.lemmas` (SymPy, z3) and `theory.strategies` (hypothesis) are imported by
-name.
+`statements` uses the definitions, `records` too; `lemmas` makes rows of the ledger; all of them raise `errors`. Light
+to import: `theory.statements.registry` and `theory.lemmas.collection` (SymPy, z3) and `theory.definitions.strategies`
+(hypothesis) are imported by name.
 """
 
+from theory.definitions.fact_system import FactSystem, all_systems, all_words, relabelling_classes
+from theory.definitions.task import Task
+from theory.definitions.transformer import Block, Transformer
 from theory.errors import InputError
-from theory.fact_system import FactSystem, all_systems, all_words, relabelling_classes
-from theory.task import Task
-from theory.transformer import Block, Transformer
 
 __all__ = [
     "Block",

@@ -1,1 +1,4 @@
-"""Mechanism: is a subject's embedding a superposition, is the MLP a selector, does it transfer (E3, E4, E5)?"""
+"""How models recall (E3, E4, E5): read-out, interventions, hidden units, freeze and swap; presets, sweep and verdicts.
+
+Uses the models, their execution, the statistics, and the comparison, for the dimensions at which models are studied.
+"""

@@ -1,9 +1,9 @@
 """What the command `mechanism` does and says: models and presets to a report, its text, its JSON and its ledger rows.
 
-*The JSON report* (`empirical.records`) holds
+*The JSON report* (`empirical.execution.records`) holds
 
     preset            the preset's name, null where models alone were asked for
-    provenance        versions, platform and commit (`empirical.provenance`)
+    provenance        versions, platform and commit (`empirical.execution.provenance`)
     threshold         how d* is counted, in words
     models            an object a model, as documented in `empirical.mechanism.study`: the intervention matrix relation
                       by relation is interventions.ways.maps.matrix; R² and decoding are in read_out.fit, their controls
@@ -23,19 +23,19 @@ from typing import Any
 
 import safetensors.numpy
 
-from bounds.layout import Table, render
-from empirical.command import WITHOUT_TORCH, can_train
+from bounds.tables.layout import Table, render
+from empirical.comparison.command import WITHOUT_TORCH, can_train
+from empirical.execution.provenance import provenance
+from empirical.execution.records import as_lines
+from empirical.execution.store import open_store
 from empirical.mechanism.presets import preset as find_preset
 from empirical.mechanism.study import Analysis, study_given
 from empirical.mechanism.transfer import CLOSED, WAYS
-from empirical.mechanism.verdicts import Verdict, verdicts
+from empirical.mechanism.verdicts import ConditionVerdict, verdicts
 from empirical.mechanism.verdicts import rows as verdict_rows
-from empirical.provenance import provenance
-from empirical.records import as_lines
-from empirical.store import open_store
 from theory.errors import InputError
-from theory.files import write_atomically
-from theory.ledger import Row
+from theory.records.ledger import Row
+from theory.records.writing import make_directory, write_atomically
 
 GIVEN_SYSTEMS, GIVEN_STEPS = 3, 400  # for models that are named, as in the preset `standard`
 THRESHOLD = "d* is that of the capacity law, 2 bits for each scalar of the tables that learn; it was not measured here"
@@ -47,7 +47,7 @@ class MechanismReport:
 
     preset: str | None
     models: tuple[Analysis, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ConditionVerdict, ...]
     failed: tuple[str, ...]
 
     def as_json(self) -> str:
@@ -57,7 +57,7 @@ class MechanismReport:
             "provenance": provenance("cpu"),
             "threshold": THRESHOLD,
             "models": list(self.models),
-            "verdicts": [each.as_json() for each in self.verdicts],
+            "verdicts": [each.as_dict() for each in self.verdicts],
             "failed": list(self.failed),
         }
         return as_lines(values)
@@ -91,8 +91,8 @@ def mechanism(
         with open_store(store) as opened:
             found, failed = analyse(chosen, opened, workers, progress)
         return MechanismReport(preset, found, verdicts(found), failed)
-    from empirical.mechanism.models import load
     from empirical.mechanism.readout import all_maps, as_tensors
+    from empirical.mechanism.studied_models import load
 
     if (model := _twice(models)) is not None:
         raise InputError(f"{model} is named twice; a model counts once")
@@ -100,7 +100,7 @@ def mechanism(
         raise InputError(f"two models are called {name}, so that --out would write one file for both; rename one")
     studied = [load(model, store) for model in models]
     if out is not None:
-        _directory(out)
+        make_directory(out, parents=True)
     analyses = []
     for done, (model, one) in enumerate(zip(models, studied, strict=True), 1):
         analyses.append(study_given(one, GIVEN_SYSTEMS, GIVEN_STEPS))
@@ -114,13 +114,6 @@ def mechanism(
 def _twice(names: Sequence[str]) -> str | None:
     """The first name that is there more than once."""
     return next((name for name in names if names.count(name) > 1), None)
-
-
-def _directory(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def write(report: MechanismReport, path: Path) -> None:

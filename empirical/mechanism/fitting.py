@@ -1,7 +1,7 @@
 """New subject rows by gradient: AdamW on the subject table alone, everything else frozen, until every fact is right.
 
-Cross-entropy over all new facts, full batch, by the protocol of every run (`empirical.training`): peak rate 0.1, no
-weight decay, a budget of `STEPS` that the learning rate is scheduled for. Accuracy over all facts is measured every
+Cross-entropy over all new facts, full batch, by the protocol of every run (`empirical.models.training`): peak rate 0.1,
+no weight decay, a budget of `STEPS` that the learning rate is scheduled for. Accuracy over all facts is measured every
 `CHECK_EVERY` steps, in float32, and the search ends when it is 1. Denormal numbers, which slow CPUs down a hundredfold
 once probabilities vanish, are flushed to zero meanwhile.
 """
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from empirical.mechanism.subject import Floats, Studied
-from empirical.runs import RunConfig
+from empirical.models.runs import RunConfig
 from theory import FactSystem, InputError
 
 if TYPE_CHECKING:
-    from empirical.model import Parameters
+    from empirical.models.model import Parameters
 
 STEPS = 400
 CHECK_EVERY = 20
@@ -42,7 +42,7 @@ def trainable(studied: Studied) -> tuple[Parameters, RunConfig] | None:
 
     A read-out that was tied stands on its own, as everywhere here.
     """
-    from empirical.conversion import from_transformer
+    from empirical.models.conversion import from_transformer
 
     if studied.task.steps > 1:
         return None
@@ -69,8 +69,8 @@ def fit_rows(studied: Studied, system: FactSystem, start: Floats, steps: int = S
     """Fit the table to the system from the rows `start` [N, d]; None for a model that no run could have."""
     import torch
 
-    from empirical.model import answers, emitted, gradients
-    from empirical.training import AdamW
+    from empirical.models.model import answers, emitted, gradients
+    from empirical.models.training import AdamW
 
     found = trainable(studied)
     if found is None:

@@ -19,7 +19,7 @@ largest p_w.
   it stand as many units drawn at random.
 
 Gates that point anywhere are selective in part: beside selectivity and information stands what they are when the
-columns of W_in are drawn anew at their norms. Fractions over the subjects have intervals (`shares.share`).
+columns of W_in are drawn anew at their norms. Fractions over the subjects have intervals (`shares.exact_share`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.shares import Share, share
 from empirical.mechanism.subject import Floats, Studied, emitted, forward
-from empirical.verdicts import Status
+from empirical.statistics.shares import Share, exact_share
+from empirical.statistics.verdict import Outcome
 from theory import InputError
-from theory.fact_system import Words, check_count
+from theory.definitions.fact_system import Words, check_count
 
 QUARTERS = (0.25, 0.5, 0.75)
 DECILES = tuple(tenth / 10 for tenth in range(11))
@@ -48,7 +48,7 @@ CLEAR, BROAD = 0.9, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Gates:
+class HiddenGates:
     """What opens each hidden unit. `open_fraction` is p_w, shape [m, W], over the subjects; all else has shape [m].
 
     `best` is -1 for a unit that belongs to no word; `selectivity` is NaN for one that never opens. Information is in
@@ -128,7 +128,7 @@ class Ablation:
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers as JSON values."""
-        return {"matrix": self.matrix.tolist(), "own": self.own.as_dict(), "others": self.others.as_dict()}
+        return {"matrix": self.matrix.tolist(), "own": self.own.interval(), "others": self.others.interval()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +142,14 @@ class HiddenUnitResult:
     name: str
     words: Words
     subjects: int
-    gates: Gates
-    redrawn: Gates
+    gates: HiddenGates
+    redrawn: HiddenGates
     accuracy: Share
     ablated: Ablation
     control: Ablation
 
     @property
-    def verdict(self) -> Status:
+    def verdict(self) -> Outcome:
         """Is the MLP a selector?
 
         Supported if the 95 % intervals say that the model answers at least 0.9 of the facts, at most 0.1 of a word's
@@ -175,7 +175,7 @@ class HiddenUnitResult:
             "words": self.words.tolist(),
             "subjects": self.subjects,
             "verdict": self.verdict,
-            "accuracy": self.accuracy.as_dict(),
+            "accuracy": self.accuracy.interval(),
             "gates": self.gates.as_dict(),
             "W_in redrawn": self.redrawn.as_dict(),
             "ablated": self.ablated.as_dict(),
@@ -211,13 +211,13 @@ def hidden_units(
         subjects=len(sample),
         gates=found,
         redrawn=other,
-        accuracy=share(_right(studied, sample)),
+        accuracy=exact_share(_right(studied, sample)),
         ablated=_ablation(studied, sample, groups[None]),
         control=_ablation(studied, sample, random),
     )
 
 
-def gates(studied: Studied, sample: NDArray[np.int64], shuffles: int, generator: np.random.Generator) -> Gates:
+def gates(studied: Studied, sample: NDArray[np.int64], shuffles: int, generator: np.random.Generator) -> HiddenGates:
     """What opens each hidden unit, over the subjects of the sample; the units are taken some at a time."""
     count, facts = studied.transformer.width, len(sample) * len(studied.words)
     orders = generator.permuted(np.tile(np.arange(len(studied.words)), (shuffles, len(sample), 1)), axis=2)
@@ -225,7 +225,7 @@ def gates(studied: Studied, sample: NDArray[np.int64], shuffles: int, generator:
     parts = [
         _gates(_activations(studied, sample, slice(start, start + step)), orders) for start in range(0, count, step)
     ]
-    return Gates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return HiddenGates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _activations(studied: Studied, sample: NDArray[np.int64], units: slice) -> Floats:
@@ -320,4 +320,4 @@ def _ablation(studied: Studied, sample: NDArray[np.int64], groups: NDArray[np.bo
     """Ask every word without each group of units; groups [draws, W, m]."""
     right = np.stack([[_right(without_units(studied, group), sample) for group in draw] for draw in groups])
     own = np.eye(len(studied.words), dtype=bool)
-    return Ablation(right.mean(axis=(0, 3)), share(right[:, own]), share(right[:, ~own]))
+    return Ablation(right.mean(axis=(0, 3)), exact_share(right[:, own]), exact_share(right[:, ~own]))

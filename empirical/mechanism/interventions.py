@@ -34,12 +34,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.regression import ROUNDING, component_maps, decoders
-from empirical.mechanism.shares import Share, clopper_pearson, share
 from empirical.mechanism.subject import Floats, Studied, emitted
-from empirical.verdicts import Status
+from empirical.statistics.regression import component_maps, decoders
+from empirical.statistics.shares import Share, clopper_pearson, exact_share
+from empirical.statistics.subspaces import ROUNDING
+from empirical.statistics.verdict import Outcome
 from theory import InputError
-from theory.fact_system import Words, check_count
+from theory.definitions.fact_system import Words, check_count
 
 FOLDS = 4
 CLEAR = 0.9
@@ -49,7 +50,7 @@ CONTROLS = ("random, length of maps", "random, length of decoders", "shuffled an
 
 
 @dataclass(frozen=True, eq=False)
-class Effect:
+class InterventionEffect:
     """What one way of changing e_x does.
 
     `matrix[v, w]`, shape [W, W], is for v = w the fraction of answers that become the intended one, for v ≠ w the
@@ -71,8 +72,8 @@ class Effect:
             "matrix": self.matrix.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
-            "success": self.success.as_dict(),
-            "leakage": self.leakage.as_dict(),
+            "success": self.success.interval(),
+            "leakage": self.leakage.interval(),
             "length": self.length,
         }
 
@@ -91,10 +92,10 @@ class InterventionResult:
     accuracy: Share
     room: int
     misread: float
-    ways: dict[str, Effect]
-    controls: dict[str, Effect]
+    ways: dict[str, InterventionEffect]
+    controls: dict[str, InterventionEffect]
 
-    def verdict(self, way: str = "maps") -> Status:
+    def verdict(self, way: str = "maps") -> Outcome:
         """Does a change of one component change this component's answer alone, to the intended one?
 
         Supported if the 95 % intervals put success at 0.9 or more, leakage at 0.1 or less, and no control's success as
@@ -113,7 +114,7 @@ class InterventionResult:
             "name": self.name,
             "words": self.words.tolist(),
             "subjects": self.subjects,
-            "accuracy": self.accuracy.as_dict(),
+            "accuracy": self.accuracy.interval(),
             "room": self.room,
             "misread": self.misread,
             "verdicts": {way: self.verdict(way) for way in self.ways},
@@ -146,7 +147,7 @@ def interventions(studied: Studied, *, subjects: int = 256, seed: int = 0) -> In
         name=studied.name,
         words=words,
         subjects=len(sample),
-        accuracy=share(before == studied.answers[:, sample]),
+        accuracy=exact_share(before == studied.answers[:, sample]),
         room=min(fold.room for fold in folds),
         misread=sum(fold.amiss for fold in folds) / wanted if wanted else 0.0,
         ways={way: effects[way] for way in WAYS},
@@ -156,9 +157,7 @@ def interventions(studied: Studied, *, subjects: int = 256, seed: int = 0) -> In
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """The changes [W, X, d] of one part of the subjects by way, the room, and the sums of squares read amiss and
-    wanted.
-    """
+    """One part of the subjects: changes [W, X, d] by way, the room, and the sums of squares read amiss and wanted."""
 
     changes: dict[str, Floats]
     room: int
@@ -225,7 +224,7 @@ def _effect(
     intended: NDArray[np.int64],
     before: NDArray[np.int64],
     changes: Floats,
-) -> Effect:
+) -> InterventionEffect:
     """Put the changed rows in place and ask every word; changes [W, X, d], intended [W, X], before [W, X]."""
     rows = studied.rows[sample]
     after = np.stack([emitted(studied, rows + change) for change in changes])
@@ -235,4 +234,4 @@ def _effect(
     low, high = clopper_pearson(hits.sum(axis=-1), len(sample))
     spread = np.sqrt(((studied.rows - studied.rows.mean(axis=0)) ** 2).sum(axis=1).mean())
     length = float(np.linalg.norm(changes, axis=-1).mean() / spread) if spread else 0.0
-    return Effect(hits.mean(axis=-1), low, high, share(hits[own]), share(~hits[~own]), length)
+    return InterventionEffect(hits.mean(axis=-1), low, high, exact_share(hits[own]), exact_share(~hits[~own]), length)

@@ -28,9 +28,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.readout import Table, tables_of
-from empirical.mechanism.regression import ROUNDING, principal_axes, ridge
+from empirical.mechanism.readout import SubjectTable, tables_of
 from empirical.mechanism.subject import Floats, Studied, accuracy, forward
+from empirical.statistics.regression import leave_one_out_ridge
+from empirical.statistics.subspaces import ROUNDING, principal_axes
 from theory import FactSystem
 
 PRIORS = 10.0 ** np.arange(-9, 1)
@@ -59,7 +60,7 @@ class Inverse:
     prior: float
 
 
-def invert(studied: Studied, others: Sequence[Table] = (), emitting: Studied | None = None) -> Inverse:
+def invert(studied: Studied, others: Sequence[SubjectTable] = (), emitting: Studied | None = None) -> Inverse:
     """Learn from the model's own subjects, and those of other tables that it serves.
 
     `emitting` is the model that says what is emitted for an answer, where it is not `studied` itself: with another MLP
@@ -76,7 +77,7 @@ def invert(studied: Studied, others: Sequence[Table] = (), emitting: Studied | N
             targets[answers] += part[:, word] / (len(tables) * outputs.shape[1])
     short = (rows - mean) @ axes
     flat = outputs.reshape(len(rows), -1)
-    linear = ridge(short, flat).reshape(short.shape[1], *outputs.shape[1:]).transpose(1, 0, 2)
+    linear = leave_one_out_ridge(short, flat).reshape(short.shape[1], *outputs.shape[1:]).transpose(1, 0, 2)
     covariance = short.T @ short / len(short)
     precision = np.linalg.inv(covariance)
     found = Inverse(studied, mean, axes, metric, targets, linear, outputs.mean(axis=0), precision, 0.0)

@@ -3,7 +3,8 @@
 A *condition* is a run (which ends when it has memorised), the steps that it is trained further, and how many fact
 systems share everything but the subject table meanwhile (`further`). Groups vary one thing each, around a baseline: N =
 256, learned tables, width 2d, weight decay 0.1, 300 steps past memorisation, one system. `d / d*` takes d* from the
-capacity law (`empirical.capacity`) at 2 bits a scalar of the tables that learn: a yardstick, not a measurement.
+capacity law (`empirical.comparison.capacity`) at 2 bits a scalar of the tables that learn: a yardstick, not a
+measurement.
 
 The groups were chosen by pilots so that the map shows where transfer fails and where it does not, along each of these
 ways. What the study found is in `docs/mechanism.md`, from the results that the preset `standard` makes.
@@ -14,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from constructions.catalogue import Setting
-from empirical.capacity import PILOT_BETA, Counting, predicted_dimension, tables_learned
-from empirical.curves import Curve
-from empirical.runs import RunConfig
+from constructions.weights.catalogue import Setting
+from empirical.comparison.capacity import PILOT_BETA, Counting, predicted_dimension, tables_learned
+from empirical.comparison.curves import Curve
+from empirical.models.runs import RunConfig
 from theory.errors import InputError
 
 BASE: dict[str, Any] = {"steps": 1000, "weight_decay": 0.1}
@@ -25,7 +26,7 @@ BEYOND = 300
 
 
 @dataclass(frozen=True)
-class Condition:
+class TrainedModel:
     """One trained model: its run, the steps past memorisation, the fact systems that share it, the group it is of."""
 
     group: str
@@ -55,16 +56,14 @@ class Condition:
 
 
 def threshold(config: RunConfig) -> float:
-    """d* of the run's condition by the capacity law at 2 bits a scalar: of the tables, or of the MLP where neither
-    learns.
-    """
+    """d* of the run's condition by the capacity law at 2 bits a scalar, of the MLP where neither table learns."""
     curve = Curve(config, config.width)
     counting: Counting = "tables" if tables_learned(curve) else "tables and MLP"
     return predicted_dimension(curve, PILOT_BETA, counting)
 
 
 @dataclass(frozen=True)
-class Construction:
+class BuiltModel:
     """A construction for a random system: where every answer of the analyses is known."""
 
     theorem: str
@@ -76,17 +75,17 @@ class Construction:
 
 
 @dataclass(frozen=True)
-class Preset:
+class MechanismPreset:
     """The models, and the number of new systems and steps of fitting in `transfer`, for each of them."""
 
     name: str
-    conditions: tuple[Condition, ...]
-    constructions: tuple[Construction, ...]
+    conditions: tuple[TrainedModel, ...]
+    constructions: tuple[BuiltModel, ...]
     systems: int
     fit_steps: int
 
 
-def preset(name: str) -> Preset:
+def preset(name: str) -> MechanismPreset:
     """The preset of that name. InputError, listing them, for an unknown one."""
     if name not in PRESETS:
         raise InputError(f"preset is {name!r}; it must be one of {', '.join(PRESETS)}")
@@ -103,30 +102,30 @@ def _conditions(
     beyond: int = BEYOND,
     tables: int = 1,
     **change: Any,
-) -> list[Condition]:
+) -> list[TrainedModel]:
     config = RunConfig(entities, relations, dimension, **{"width": 2 * dimension, **BASE, **change})
-    return [Condition(group, replace(config, seed=seed), beyond, tables) for seed in range(seeds)]
+    return [TrainedModel(group, replace(config, seed=seed), beyond, tables) for seed in range(seeds)]
 
 
-def _constructions(entities: int) -> tuple[Construction, ...]:
+def _constructions(entities: int) -> tuple[BuiltModel, ...]:
     return (
-        Construction("T1", entities, 3),
-        Construction("T1b", entities, 3, Setting(bits=3)),
-        Construction("T2", entities, 2, Setting(hops=2)),
-        Construction("T3", entities, 3, Setting(hops=2)),
-        Construction("T2b", entities, 2),
+        BuiltModel("T1", entities, 3),
+        BuiltModel("T1b", entities, 3, Setting(bits=3)),
+        BuiltModel("T2", entities, 2, Setting(hops=2)),
+        BuiltModel("T3", entities, 3, Setting(hops=2)),
+        BuiltModel("T2b", entities, 2),
     )
 
 
-def _quick() -> Preset:
+def _quick() -> MechanismPreset:
     conditions = _conditions("dimension", 128, 2, 4, 2) + _conditions("dimension", 128, 2, 64, 2)
     conditions += _conditions("systems that share", 128, 2, 64, 2, tables=4, readout="frozen")
     conditions += _conditions("tables that learn", 128, 2, 64, 2, subjects="frozen", readout="frozen")
-    return Preset("quick", tuple(conditions), _constructions(128), systems=2, fit_steps=100)
+    return MechanismPreset("quick", tuple(conditions), _constructions(128), systems=2, fit_steps=100)
 
 
-def _standard() -> Preset:
-    found: list[Condition] = []
+def _standard() -> MechanismPreset:
+    found: list[TrainedModel] = []
     for dimension in (4, 8, 16, 32, 64):
         found += _conditions("dimension", 256, 2, dimension, 3)
     for dimension in (8, 16, 32, 64, 128):
@@ -156,18 +155,18 @@ def _standard() -> Preset:
         seeds = 2 if dimension == 128 else 3
         found += _conditions("systems that share", 256, relations, dimension, seeds, tables=tables, readout="frozen")
     found += _conditions("hops", 128, 2, 64, 3, hops=2)
-    return Preset("standard", tuple(found), _constructions(256), systems=3, fit_steps=400)
+    return MechanismPreset("standard", tuple(found), _constructions(256), systems=3, fit_steps=400)
 
 
-def _paper() -> Preset:
-    found: list[Condition] = []
+def _paper() -> MechanismPreset:
+    found: list[TrainedModel] = []
     for relations, dimensions in ((2, (16, 32, 64, 128)), (4, (32, 64, 128)), (8, (64, 128))):
         for dimension in dimensions:
             found += _conditions("dimension", 1024, relations, dimension, 3, readout="frozen")
             found += _conditions("systems that share", 1024, relations, dimension, 3, tables=4, readout="frozen")
     for dimension in (64, 128):
         found += _conditions("entities", 4096, 2, dimension, 2, readout="frozen")
-    return Preset("paper", tuple(found), _constructions(256), systems=5, fit_steps=400)
+    return MechanismPreset("paper", tuple(found), _constructions(256), systems=5, fit_steps=400)
 
 
 PRESETS = {each.name: each for each in (_quick(), _standard(), _paper())}

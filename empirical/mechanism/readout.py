@@ -9,7 +9,7 @@ that a fit is tested on have no part in it, nor in the penalty. R² is that of F
 which is 1 for T1, T1b, T3 and, over words, T2 (theorem T7), and not above 0, up to chance, where rows say nothing of
 answers (T2b, frozen embeddings). *Decoding* goes the other way, before any MLP: ridge regression from e_x to u_{g_w(x)}
 and then the nearest attribute vector, the fraction that is right over the subjects that had no part; a tie is a
-failure. In several tables of the same model (`Table`) the subjects of all of them are one sample.
+failure. In several tables of the same model (`SubjectTable`) the subjects of all of them are one sample.
 
 *Controls.* The same with answers shuffled within each word, and with normal random rows (what frozen random embeddings
 are). For several hops also single relations in place of words: answers to words are no superposition of the answers to
@@ -35,27 +35,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from empirical.mechanism.regression import ROUNDING, component_maps, principal_axes, ridge
-from empirical.mechanism.shares import Share, share
 from empirical.mechanism.subject import Floats, Studied
+from empirical.statistics.regression import component_maps, leave_one_out_ridge
+from empirical.statistics.shares import Share, exact_share, explained_share
+from empirical.statistics.subspaces import ROUNDING, overlap, principal_axes
 from theory import FactSystem, all_words
-from theory.fact_system import Words
+from theory.definitions.fact_system import Words
 
 FOLDS = 5
-RESAMPLES = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class SubjectTable:
     """A subject table [N, d] and the facts that it holds."""
 
     rows: Floats
     system: FactSystem
 
 
-def tables_of(studied: Studied, others: Sequence[Table] = ()) -> tuple[Table, ...]:
+def tables_of(studied: Studied, others: Sequence[SubjectTable] = ()) -> tuple[SubjectTable, ...]:
     """The model's own table, then other tables that the rest of it serves too."""
-    return (Table(studied.rows, studied.system), *others)
+    return (SubjectTable(studied.rows, studied.system), *others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +79,14 @@ def fit_maps(rows: Floats, vectors: Floats, answers: NDArray[np.int64]) -> Maps:
     return Maps(np.einsum("wds,qs->wdq", maps, axes), rows.mean(axis=0) - explained)
 
 
-def all_maps(studied: Studied, others: Sequence[Table] = ()) -> Maps:
+def all_maps(studied: Studied, others: Sequence[SubjectTable] = ()) -> Maps:
     """The fit to every subject of every table: what re-initialisation builds new rows from."""
     rows, answers = _sample(studied, tables_of(studied, others), studied.words)
     return fit_maps(rows, studied.attribute_vectors, answers)
 
 
 @dataclass(frozen=True)
-class Fit:
+class ReadOutFit:
     """Held-out R² with the 95 % bootstrap interval over subjects, and the fraction of answers decoded right."""
 
     r_squared: Share
@@ -96,8 +96,8 @@ class Fit:
     def as_dict(self) -> dict[str, Any]:
         """The numbers as JSON values."""
         return {
-            "r_squared": self.r_squared.as_dict(),
-            "decoded": self.decoded.as_dict(),
+            "r_squared": self.r_squared.interval(),
+            "decoded": self.decoded.interval(),
             "decoded_by_word": list(self.decoded_by_word),
         }
 
@@ -124,10 +124,10 @@ class ReadOut:
     name: str
     words: int
     subjects: int
-    fit: Fit
-    shuffled: Fit
-    random_rows: Fit
-    letters: Fit | None
+    fit: ReadOutFit
+    shuffled: ReadOutFit
+    random_rows: ReadOutFit
+    letters: ReadOutFit | None
     geometry: Geometry
 
     def as_dict(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class ReadOut:
         }
 
 
-def read_out(studied: Studied, others: Sequence[Table] = (), *, seed: int = 0) -> ReadOut:
+def read_out(studied: Studied, others: Sequence[SubjectTable] = (), *, seed: int = 0) -> ReadOut:
     """E3 for a model; `others` are more tables of it, whose subjects are fitted and tested like its own."""
     generator = np.random.default_rng([seed, studied.system.entities])
     tables = tables_of(studied, others)
@@ -166,13 +166,15 @@ def read_out(studied: Studied, others: Sequence[Table] = (), *, seed: int = 0) -
     )
 
 
-def _sample(studied: Studied, tables: Sequence[Table], words: Words) -> tuple[Floats, NDArray[np.int64]]:
+def _sample(studied: Studied, tables: Sequence[SubjectTable], words: Words) -> tuple[Floats, NDArray[np.int64]]:
     """The rows [X, d] of all tables and the answers [W, X] of their subjects."""
     answers = [table.system.follow_all(words) for table in tables]
     return np.concatenate([table.rows for table in tables]), np.concatenate(answers, axis=1)
 
 
-def cross_validated(rows: Floats, vectors: Floats, answers: NDArray[np.int64], generator: np.random.Generator) -> Fit:
+def cross_validated(
+    rows: Floats, vectors: Floats, answers: NDArray[np.int64], generator: np.random.Generator
+) -> ReadOutFit:
     """Fit and decode every subject from the others' folds; rows [X, d], vectors [N, q], answers [W, X]."""
     short = vectors @ principal_axes(vectors)
     parts = np.array_split(generator.permutation(len(rows)), min(FOLDS, len(rows)))
@@ -184,23 +186,13 @@ def cross_validated(rows: Floats, vectors: Floats, answers: NDArray[np.int64], g
         missed[part] = ((rows[part] - maps.rows(short, answers[:, part])) ** 2).sum(axis=1)
         total[part] = ((rows[part] - rows[own].mean(axis=0)) ** 2).sum(axis=1)
         right[:, part] = _decoded(rows[own], rows[part], short, answers[:, own]) == answers[:, part]
-    return Fit(_r_squared(missed, total, generator), share(right), tuple(right.mean(axis=1).tolist()))
-
-
-def _r_squared(missed: Floats, total: Floats, generator: np.random.Generator) -> Share:
-    if not total.any():
-        return Share(0.0, 0.0, 0.0)
-    draws = generator.integers(0, len(total), (RESAMPLES, len(total)))
-    sums = total[draws].sum(axis=1)
-    values = 1 - missed[draws].sum(axis=1)[sums > 0] / sums[sums > 0]
-    low, high = np.quantile(values, (0.025, 0.975))
-    return Share(float(1 - missed.sum() / total.sum()), float(low), float(high))
+    return ReadOutFit(explained_share(missed, total), exact_share(right), tuple(right.mean(axis=1).tolist()))
 
 
 def _decoded(rows: Floats, held_out: Floats, vectors: Floats, answers: NDArray[np.int64]) -> NDArray[np.int64]:
     """The attribute nearest to what ridge regression reads from each held-out row, shape [W, X]; -1 for a tie."""
     targets = vectors[answers].transpose(1, 0, 2).reshape(len(rows), -1)
-    decoder = ridge(rows, targets)
+    decoder = leave_one_out_ridge(rows, targets)
     read = (held_out - rows.mean(axis=0)) @ decoder + targets.mean(axis=0)
     squares = (vectors**2).sum(axis=1)
     found = np.empty((len(answers), len(held_out)), np.int64)
@@ -229,7 +221,7 @@ def geometry(maps: Maps, vectors: Floats, rows: Floats) -> Geometry:
     for one, other in itertools.combinations(spans, 2):
         small, large = sorted((one.shape[1], other.shape[1]))
         if small:
-            overlaps.append(float(((one.T @ other) ** 2).sum()) / small)
+            overlaps.append(overlap(one, other))
             chances.append(min(1.0, large / dimension))
     return Geometry(
         tuple(ranks),

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from empirical.mechanism.hidden_units import hidden_units
 from empirical.mechanism.interventions import interventions
-from empirical.mechanism.presets import Condition, Construction, threshold
-from empirical.mechanism.readout import Table, read_out
+from empirical.mechanism.presets import BuiltModel, TrainedModel, threshold
+from empirical.mechanism.readout import SubjectTable, read_out
 from empirical.mechanism.subject import Studied, accuracy, of_construction
 from empirical.mechanism.transfer import transfer
-from empirical.runs import MEMORISED_AT, RunResult
+from empirical.models.runs import MEMORISED_AT, RunResult
 from theory import FactSystem
 
 Analysis = dict[str, Any]
@@ -38,7 +38,7 @@ TABLES_READ = 4
 
 
 def study(
-    studied: Studied, others: Sequence[Table], systems: int, fit_steps: int, known: Mapping[str, Any]
+    studied: Studied, others: Sequence[SubjectTable], systems: int, fit_steps: int, known: Mapping[str, Any]
 ) -> Analysis:
     """Analyse a model; `known` holds what is not measured here (group, kind, seed, condition, threshold, accuracy)."""
     began = time.perf_counter()
@@ -76,7 +76,7 @@ def study_given(studied: Studied, systems: int, fit_steps: int) -> Analysis:
     return study(studied, (), systems, fit_steps, known)
 
 
-def study_construction(construction: Construction, systems: int, fit_steps: int) -> Analysis:
+def study_construction(construction: BuiltModel, systems: int, fit_steps: int) -> Analysis:
     """A construction for its random system."""
     facts = FactSystem.random(construction.entities, construction.relations, construction.seed)
     studied = of_construction(construction.theorem, facts, construction.setting, construction.form)
@@ -92,7 +92,7 @@ def study_construction(construction: Construction, systems: int, fit_steps: int)
 
 
 def study_condition(
-    condition: Condition, weights: Mapping[str, NDArray[Any]] | None, systems: int, fit_steps: int
+    condition: TrainedModel, weights: Mapping[str, NDArray[Any]] | None, systems: int, fit_steps: int
 ) -> tuple[RunResult, Mapping[str, NDArray[Any]] | None, Analysis | None]:
     """A trained model, from its run's weights or, where there are none, by training it first.
 
@@ -101,8 +101,8 @@ def study_condition(
     """
     import torch
 
-    from empirical.mechanism.further import train_further
-    from empirical.training import train
+    from empirical.mechanism.further_training import train_further
+    from empirical.models.training import train
 
     result = RunResult(condition.config, "memorised", None, 0, 0.0)
     trained = None

@@ -7,8 +7,8 @@ row as long as the attention pattern stands still; `forward` computes it for all
 of N·W prompts, in float64, and is tested equal to `theory.run_with_cache`.
 
 *Attribute vectors* u_a are the columns of the read-out W_U, whether it was learned, frozen or tied to the subject
-table. *New subject rows* (`with_subjects`) replace the entity rows of W_E and nothing else: W_U is a tensor of its own,
-so that a read-out that was tied in training stays as training left it, and is untied from then on.
+table. *New subject rows* are handed to `forward` and `emitted` in place of the model's own, and W_U is a tensor of its
+own: a read-out that was tied in training stays as training left it, and is untied from then on.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.catalogue import Setting, entry
-from empirical.runs import RunConfig
+from constructions.weights.catalogue import Setting, entry
+from empirical.models.runs import RunConfig
 from theory import FactSystem, InputError, Task, Transformer, all_words
-from theory.fact_system import Words
-from theory.transformer import attention_pattern
+from theory.definitions.fact_system import Words
+from theory.definitions.transformer import attention_pattern
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -116,8 +116,8 @@ def of_run(parameters: Mapping[str, NDArray[Any] | Tensor], config: RunConfig, n
     """A trained model, from the tensors of its run; a chain of thought is studied as the one-hop step that it is."""
     import torch
 
-    from empirical.conversion import task_of, to_transformer
-    from empirical.model import system_of
+    from empirical.models.conversion import task_of, to_transformer
+    from empirical.models.model import system_of
 
     step = replace(config, hops=1, chain=False) if config.chain else config
     tensors = {key: torch.as_tensor(value) for key, value in parameters.items()}
@@ -130,16 +130,6 @@ def of_construction(theorem: str, system: FactSystem, setting: Setting = PLAIN, 
     chosen = entry(theorem, name)
     title = f"{theorem} {chosen.name}"
     return Studied(chosen.build(system, setting), system, chosen.task(setting), None, title)
-
-
-def with_subjects(studied: Studied, rows: NDArray[Any], system: FactSystem | None = None) -> Studied:
-    """The same model with other subject rows [N, d], and other facts to recall; nothing else changes, nor does W_U."""
-    own = studied.transformer
-    expected = (own.entities, own.dimension)
-    if rows.shape != expected:
-        raise InputError(f"the new subject rows have shape {list(rows.shape)}; they must be {list(expected)}")
-    W_E = np.concatenate([rows, own.W_E[own.entities :]])
-    return replace(studied, transformer=replace(own, W_E=W_E), system=system or studied.system)
 
 
 def forward(studied: Studied, rows: Floats | None = None, words: Words | None = None) -> Pass:

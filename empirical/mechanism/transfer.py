@@ -30,9 +30,9 @@ import numpy as np
 
 from empirical.mechanism.fitting import STEPS, fit_rows
 from empirical.mechanism.inversion import invert, linearised_again, solved
-from empirical.mechanism.readout import Maps, Table, all_maps
-from empirical.mechanism.shares import Share, share
+from empirical.mechanism.readout import Maps, SubjectTable, all_maps
 from empirical.mechanism.subject import Floats, Studied, accuracy, emitted
+from empirical.statistics.shares import Share, exact_share
 from theory import FactSystem
 
 CLOSED = ("maps", "inverse", "inverse, again")
@@ -74,15 +74,15 @@ class Transfer:
             "systems": self.systems,
             "old": self.old,
             "chance": self.chance,
-            "ways": {way: None if one is None else one.as_dict() for way, one in self.ways.items()},
-            "redrawn": {way: None if one is None else one.as_dict() for way, one in self.redrawn.items()},
+            "ways": {way: None if one is None else one.interval() for way, one in self.ways.items()},
+            "redrawn": {way: None if one is None else one.interval() for way, one in self.redrawn.items()},
             "cost": {way: None if one is None else vars(one) for way, one in self.cost.items()},
         }
 
 
 def transfer(
     studied: Studied,
-    others: Sequence[Table] = (),
+    others: Sequence[SubjectTable] = (),
     *,
     systems: int = 3,
     steps: int = STEPS,
@@ -122,7 +122,7 @@ def with_redrawn_mlp(studied: Studied, seed: int = 0) -> Studied:
 
 def _all_ways(
     studied: Studied,
-    others: Sequence[Table],
+    others: Sequence[SubjectTable],
     maps: Maps,
     systems: int,
     steps: int,
@@ -145,7 +145,7 @@ def _all_ways(
                 costs[way].append(Cost(fitted.steps, fitted.seconds))
         for way, table in rows.items():
             hits[way].append(emitted(studied, table) == answers)
-    shares = {way: share(np.stack(own)) if own else None for way, own in hits.items()}
+    shares = {way: exact_share(np.stack(own)) if own else None for way, own in hits.items()}
     return shares, {
         way: Cost(float(np.mean([c.steps for c in own])), float(np.mean([c.seconds for c in own]))) if own else None
         for way, own in costs.items()

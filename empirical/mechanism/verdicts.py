@@ -15,18 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from inspect import cleandoc
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
-from empirical.compare import DETAIL
 from empirical.mechanism.readout import FOLDS
 from empirical.mechanism.study import Analysis, recalls
-from empirical.verdicts import Status
-from theory.ledger import Row
-from theory.ledger import Status as RowStatus
+from empirical.statistics.verdict import REASONS, STATUS, Outcome, rule_of
+from theory.records.ledger import Row, Status
 
 CLEAR = 0.9  # what "reads out", "changes" and "transfers" mean, as a fraction of answers
 EXPLAINED = 0.5  # E3: of the rows' variance; a superposition explains more than half
@@ -43,14 +40,14 @@ STATEMENTS = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ConditionVerdict:
     """What the models of one condition say about one claim; `numbers` are (name, mean, low, high)."""
 
     claim: str
     group: str
     condition: str
     kind: str
-    status: Status
+    status: Outcome
     rule: str
     numbers: tuple[tuple[str, float, float, float], ...]
     models: int
@@ -64,16 +61,16 @@ class Verdict:
             return None
         return self.status == ("not supported" if self.group in REFUSED else "supported")
 
-    def as_json(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON values."""
         numbers = {name: {"value": value, "low": low, "high": high} for name, value, low, high in self.numbers}
         return {**asdict(self), "numbers": numbers, "as known": self.as_known}
 
 
-Interval = Mapping[str, float]
+NumberWithInterval = Mapping[str, float]
 
 
-def superposition(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
+def superposition(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E3: supported if held-out subjects have their answers decoded at 0.9 or more and their rows explained with R² of
     0.5 or more, while shuffled answers and random rows have at most 0.1 of either. A fit that falls short decides
     nothing where the maps have as many directions as there are subjects to fit them to.
@@ -88,7 +85,7 @@ def superposition(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
     return ("undecided" if few and status == "not supported" else status), numbers
 
 
-def intervention(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
+def intervention(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E4, components moved along the fitted maps, by the rule of `interventions.InterventionResult.verdict`: success of
     0.9 or more, leakage of 0.1 or less, no control as successful.
     """
@@ -98,7 +95,7 @@ def intervention(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
     return found["verdicts"]["maps"], numbers
 
 
-def selector(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
+def selector(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E4, hidden units, by the rule of `hidden_units.HiddenUnitResult.verdict`: without a word's units at most 0.1 of
     its answers are left and 0.9 of the others', and the units are broader than a table's.
     """
@@ -108,7 +105,7 @@ def selector(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
     return found["verdict"], {**numbers, "own word, random units ablated": random["own"]}
 
 
-def generic(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
+def generic(analysis: Analysis) -> tuple[Outcome, dict[str, NumberWithInterval]]:
     """E5: supported if rows made in closed form of the fitted maps answer 0.9 or more of all new facts, and at most 0.1
     under an MLP drawn anew. The other ways are reported beside it, each with its own control.
     """
@@ -118,7 +115,7 @@ def generic(analysis: Analysis) -> tuple[Status, dict[str, Interval]]:
     return _judge([(numbers["maps"], CLEAR)], [numbers["maps, MLP redrawn"]]), numbers
 
 
-RULES: tuple[tuple[str, str, Callable[[Analysis], tuple[Status, dict[str, Interval]]]], ...] = (
+RULES: tuple[tuple[str, str, Callable[[Analysis], tuple[Outcome, dict[str, NumberWithInterval]]]], ...] = (
     ("E3", "read_out", superposition),
     ("E4", "interventions", intervention),
     ("E4, units", "hidden_units", selector),
@@ -126,7 +123,7 @@ RULES: tuple[tuple[str, str, Callable[[Analysis], tuple[Status, dict[str, Interv
 )
 
 
-def _judge(wanted: Sequence[tuple[Interval, float]], controls: Sequence[Interval]) -> Status:
+def _judge(wanted: Sequence[tuple[NumberWithInterval, float]], controls: Sequence[NumberWithInterval]) -> Outcome:
     """Intervals that must reach their bounds, and controls that must stay below CONTROL."""
     if any(one["high"] < bound for one, bound in wanted) or any(one["low"] > CONTROL for one in controls):
         return "not supported"
@@ -134,7 +131,7 @@ def _judge(wanted: Sequence[tuple[Interval, float]], controls: Sequence[Interval
     return "supported" if clear else "undecided"
 
 
-def verdicts(analyses: Sequence[Analysis]) -> tuple[Verdict, ...]:
+def verdicts(analyses: Sequence[Analysis]) -> tuple[ConditionVerdict, ...]:
     """Every claim on every condition, the seeds of one taken together."""
     conditions: dict[tuple[str, str, str], list[Analysis]] = {}
     for each in analyses:
@@ -146,15 +143,17 @@ def verdicts(analyses: Sequence[Analysis]) -> tuple[Verdict, ...]:
                 continue
             judged = [rule(each) for each in own if recalls(each)]
             statuses = {status for status, _ in judged}
-            status: Status = statuses.pop() if len(statuses) == 1 else "undecided"
+            status: Outcome = statuses.pop() if len(statuses) == 1 else "undecided"
             numbers = _means([numbers for _, numbers in judged])
-            text, left_out = cleandoc(rule.__doc__ or ""), len(own) - len(judged)
+            text, left_out = rule_of(rule), len(own) - len(judged)
             sizes = own[0]["sizes"]
-            found.append(Verdict(claim, group, name, kind, status, text, numbers, len(judged), left_out, sizes))
+            found.append(
+                ConditionVerdict(claim, group, name, kind, status, text, numbers, len(judged), left_out, sizes)
+            )
     return tuple(found)
 
 
-def _means(found: Sequence[Mapping[str, Interval]]) -> tuple[tuple[str, float, float, float], ...]:
+def _means(found: Sequence[Mapping[str, NumberWithInterval]]) -> tuple[tuple[str, float, float, float], ...]:
     """The mean of each number over the models, with its 95 % t-interval within [0, 1] (R² has no least value); of one
     model its own interval.
     """
@@ -170,9 +169,8 @@ def _means(found: Sequence[Mapping[str, Interval]]) -> tuple[tuple[str, float, f
     return tuple(result)
 
 
-def rows(found: Sequence[Verdict]) -> list[Row]:
+def rows(found: Sequence[ConditionVerdict]) -> list[Row]:
     """The verdicts as rows of the ledger. A construction's row holds iff the analyses say what is known of it."""
-    status: dict[Status, RowStatus] = {"supported": "holds", "not supported": "fails", "undecided": "undecided"}
     result = []
     for each in found:
         # Of several seeds each was judged by its own interval; that of their mean would seem to contradict them.
@@ -180,9 +178,9 @@ def rows(found: Sequence[Verdict]) -> list[Row]:
         numbers = ", ".join(shown.format(*number) for number in each.numbers)
         seeds = "one model" if each.models == 1 else f"means of {each.models} seeds, each judged by its own intervals"
         known = each.as_known
-        outcome: RowStatus = status[each.status] if known is None else "holds" if known else "fails"
+        outcome: Status = STATUS[each.status] if known is None else "holds" if known else "fails"
         expected = "" if known is None else f"; {each.status}, as {'known' if known else 'it must not be'}"
-        detail = DETAIL[each.status] if known is None else "" if known else "the analysis does not say what is known"
+        detail = REASONS[each.status] if known is None else "" if known else "the analysis does not say what is known"
         if not each.models:
             detail = "no model of it recalls its facts"
         result.append(

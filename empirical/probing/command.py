@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from bounds.layout import Table, render
-from bounds.ranges import parse_sizes
-from empirical.probing import report as reports
-from empirical.probing import verdict
-from empirical.probing.measure import Progress, Reading, RelationReading, silent
-from empirical.probing.packages import needed
-from empirical.probing.report import ProbeReport, write, write_maps
-from empirical.probing.resampling import Share
-from theory.ledger import Row
+from bounds.tables.layout import Table, render
+from bounds.tables.ranges import parse_sizes
+from empirical.probing.facts.packages import needed
+from empirical.probing.measures.measure import LayerReading, Progress, RelationReading, silent
+from empirical.probing.probe import ProbeReport, with_enough_subjects, write, write_maps
+from empirical.probing.probe import probe as probe_model
+from empirical.probing.verdicts import rows as verdict_rows
+from empirical.statistics.shares import Share
+from theory.records.ledger import Row, terminal
 
 __all__ = ["ProbeReport", "probe", "progress_bar", "rows", "text", "write", "write_maps"]
 
@@ -28,18 +28,19 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
 
     `model` is a local directory, a .gguf file or the name of a packaged model; `relations` a JSON file, a directory of
     them, the name of a built-in set, or "all" for every built-in one; `layers` "all" or numbers and ranges, as in
-    0,8,12:20. InputError for whatever of these is not so, a missing package, and what `report.probe` refuses.
+    0,8,12:20. InputError for whatever of these is not so, a missing package, and what `probe.probe` refuses.
     """
     for package in ("torch", "tokenizers"):  # the imports below would miss them in many lines
         needed(package)
-    from empirical.probing.pretrained import load_pretrained
-    from empirical.probing.relations import read_relations
+    from empirical.probing.facts.relations import read_relations
+    from empirical.probing.language_models.pretrained import load_pretrained
 
     chosen = read_relations(BUILT_IN if relations == ALL else relations)
+    with_enough_subjects(chosen)  # before the model is loaded, which takes a while
     progress("load the model", 0, 1)
     loaded = load_pretrained(model)
     places = None if layers == ALL else parse_sizes(layers, "layers", at_least=0, at_most=loaded.layers)
-    found = reports.probe(loaded, chosen, places, asks=loaded.kind != "encoder", seed=seed, progress=progress)
+    found = probe_model(loaded, chosen, places, asks=loaded.kind != "encoder", seed=seed, progress=progress)
     known = {"model_sha256": loaded.sha256 or "", "transformers": importlib.metadata.version("transformers")}
     return replace(found, provenance={**found.provenance, **known})
 
@@ -47,12 +48,11 @@ def probe(model: str, relations: str, layers: str = ALL, *, seed: int = 0, progr
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A progress bar on stderr, what is done and how far it is, gone at the end; nothing where that is no terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
         bar = shown.add_task("", total=None)
 
@@ -65,7 +65,7 @@ def progress_bar() -> Iterator[Progress]:
 
 def rows(report: ProbeReport) -> list[Row]:
     """The verdicts as rows of the ledger."""
-    return verdict.rows(report.verdicts, report.model, [each.name for each in report.relations])
+    return verdict_rows(report.verdicts, report.model, [each.name for each in report.relations])
 
 
 def text(report: ProbeReport) -> str:
@@ -94,17 +94,19 @@ def _value(found: Share | None) -> str | None:
 
 
 def _headlines(found: Sequence[RelationReading]) -> Table:
-    sizes = ("relation", "subjects", "objects", "directions", "model knows", "layers")
+    sizes = ("relation", "subjects", "facts", "objects", "directions", "model knows", "layers")
     heads = (*sizes, "read", "known", "unknown", "as the model", "unseen objects")
     lines = tuple(
         (
-            *(each.name, each.subjects, each.objects, each.directions, _value(each.known), _layers(each.headline)),
+            *(each.name, each.subjects, each.facts, each.objects, each.directions),
+            *(_value(each.known), _layers(each.headline)),
             _shown(each.headline.accuracy),
             *(_value(getattr(each.headline, name)) for name in ("known", "unknown", "agreement", "unseen")),
         )
         for each in found
     )
     notes = (
+        "Facts: pairs of a subject and an object; any object listed for a subject is right.",
         "Read: accuracy of a linear map on subjects left out, the layer chosen on inner folds; 95 % interval over",
         "subjects. Known, unknown: on facts that the model itself answers rightly, wrongly. As the model: agreement",
         "with its answers. Unseen objects: accuracy where training had no subject of the object.",
@@ -112,7 +114,7 @@ def _headlines(found: Sequence[RelationReading]) -> Table:
     return Table("Linear read-outs", heads, lines, notes)
 
 
-def _layers(reading: Reading) -> str:
+def _layers(reading: LayerReading) -> str:
     return ",".join(str(layer) for layer in sorted(set(reading.layers)))
 
 

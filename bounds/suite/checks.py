@@ -1,0 +1,168 @@
+"""The lower bounds in the ledger: what counting every small case, and exact comparison, says of each.
+
+T2c, T9   the proof's families, counted: as many systems, and as few with the same answers, as the proof says
+T2e       the proof's families, built, every query followed: all tables of answers occur
+T2d       T_k by listing all systems, against the formula and the statement of when it is exact
+T8        the best error rate of every code, against the bound at it
+T1c       T1b meets it with no gap for N = 2^p and b | p; as many relabelling classes as Burnside counts
+T1e, T3c  rest on T_k and on T2c's and T2e's counts: that they are the same numbers, and the width of T1 and T2
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+from bounds.counting.answer_vectors import answer_vectors
+from bounds.counting.brute_force import brute_force
+from bounds.counting.fact_systems import relabelled
+from bounds.enclosure import log2, sign
+from bounds.lower.chains import honest_chain
+from bounds.lower.dichotomy import fixed_readout
+from bounds.lower.frontier import smallest_dimension
+from bounds.lower.guessing import GuessingEvidence, check_guessing
+from bounds.lower.information import universal_single_hop, universal_with_errors
+from bounds.lower.universal import universal_hops, universal_width
+from bounds.suite.families import Evidence, check_families
+from bounds.suite.learned_families import LearnedEvidence, check_learned_families
+from theory import relabelling_classes
+from theory.errors import InputError
+from theory.records.ledger import Check, Row
+from theory.statements.registry import evaluate
+
+CLAIMS = ("T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8", "T9")
+
+# Systems, tables and codes enumerated at most, by preset.
+SYSTEMS = {"quick": 50_000, "full": 600_000}
+TABLES = {"quick": 150, "full": 1_500}
+CODES = {"quick": 300, "full": 3_000}
+
+
+Found = Evidence | LearnedEvidence | GuessingEvidence
+
+
+def checks_of_preset(claims: Sequence[str], preset: str) -> list[Check]:
+    """The checks of a preset, "quick" or "full", for those of the claims that are lower bounds."""
+    if preset not in SYSTEMS:
+        raise InputError(f"unknown preset {preset!r}; it must be {' or '.join(SYSTEMS)}")
+    runs: dict[str, list[tuple[str, Callable[[], Row]]]] = {
+        "T1c": [("no gap", _no_gap), ("classes", _classes)],
+        "T1e": [("width", _width)],
+        "T2c": [("families", partial(_counted, "T2c", preset))],
+        "T2d": [("answer vectors", _answer_vectors)],
+        "T2e": [("families", partial(_learned, preset))],
+        "T3c": [("one step", _one_step)],
+        "T8": [("codes", partial(_codes, preset)), ("no errors", _no_errors)],
+        "T9": [("families", partial(_counted, "T9", preset))],
+    }
+    return [Check(claim, name, "counting", run) for claim in claims for name, run in runs.get(claim, [])]
+
+
+def _row(claim: str, name: str, failures: Sequence[str], coverage: str) -> Row:
+    return Row(
+        claim,
+        name,
+        "exhaustive systems",
+        "fails" if failures else "holds",
+        coverage,
+        detail=failures[0] if failures else "",
+    )
+
+
+def _judge(claim: str, name: str, evidence: Iterable[Found], what: str) -> Row:
+    """Every piece of evidence holds; the coverage says how many there were, and up to which sizes."""
+    found = list(evidence)
+    failures = [f"N = {one.entities}, R = {one.relations}: {one.bound.formula}" for one in found if not one.holds]
+    if not found:
+        failures.append("there was nothing to count")
+    return _row(claim, name, failures, f"{len(found)} {what}")
+
+
+def _counted(claim: str, preset: str) -> Row:
+    found: list[Evidence] = [one for one in check_families(SYSTEMS[preset]) if one.bound.theorem == claim]
+    return _judge(claim, "families", found, f"families of at most {SYSTEMS[preset]} systems, every system listed")
+
+
+def _learned(preset: str) -> Row:
+    evidence = check_learned_families(TABLES[preset])
+    return _judge("T2e", "families", evidence, f"families of at most {TABLES[preset]} tables, every query followed")
+
+
+def _codes(preset: str) -> Row:
+    evidence = check_guessing(CODES[preset])
+    return _judge("T8", "codes", evidence, f"sizes with at most {CODES[preset]} codes, every code tried")
+
+
+def _no_errors() -> Row:
+    grid = list(product(range(2, 30), range(1, 6)))
+    failures = [
+        f"N = {n}, R = {r}: T8 at ε = 0 is not T1c"
+        for n, r in grid
+        if sign(universal_with_errors(n, r, Fraction(0)).information - universal_single_hop(n, r).information)
+    ]
+    return _row("T8", "no errors", failures, f"T8 at ε = 0 is T1c, exactly, at {len(grid)} sizes")
+
+
+def _no_gap() -> Row:
+    grid = [(p, b, r) for p in range(1, 41) for b in range(1, p + 1) if p % b == 0 for r in (1, 2, 3, 16, 1000)]
+    failures = []
+    for p, b, r in grid:
+        size = {"entities": 2**p, "relations": r}
+        least = universal_single_hop(2**p, r).smallest_dimension(b)
+        if least != evaluate("T1b", "dimension", **size, bits=b):
+            failures.append(f"p = {p}, b = {b}, R = {r}: T1b has more than the least dimension, {least}")
+    return _row("T1c", "no gap", failures, f"T1b's dimension is the least for N = 2^p and b | p, at {len(grid)} sizes")
+
+
+def _classes() -> Row:
+    sizes = [(2, 1), (2, 4), (3, 2), (3, 3), (4, 2), (4, 3), (5, 2), (6, 2)]
+    failures = []
+    for n, r in sizes:
+        listed, counted = sum(1 for _ in relabelling_classes(n, r)), relabelled(n, r)
+        if listed != counted:
+            failures.append(f"N = {n}, R = {r}: {listed} classes are listed, but Burnside's lemma counts {counted}")
+    coverage = f"the classes that are checked one by one are as many as Burnside's lemma counts, at {len(sizes)} sizes"
+    return _row("T1c", "classes", failures, coverage)
+
+
+def _answer_vectors() -> Row:
+    grid = [(n, r, k) for n, r, k in product(range(2, 7), range(1, 4), range(1, 4)) if _listable(n, r, k)]
+    failures = []
+    for n, r, k in grid:
+        claimed, listed = answer_vectors(n, r, k), brute_force("answer-vectors", n, r, k)
+        if claimed.value < listed or (claimed.kind == "exact" and claimed.value != listed):
+            failures.append(f"T_{k}({n}, {r}) is {listed}, but {claimed.value} is given as {claimed.kind}")
+        if sign(log2(listed) - universal_hops(n, r, k).information) < 0:
+            failures.append(f"the bound for N = {n}, R = {r}, k = {k} exceeds log2 {listed}")
+    return _row("T2d", "answer vectors", failures, f"T_k by listing every system, at {len(grid)} sizes")
+
+
+def _listable(entities: int, relations: int, hops: int) -> bool:
+    """Small enough to list every system in seconds."""
+    systems = 1
+    for factor in range(2, entities + 1):
+        systems *= factor**relations
+    return systems * int(relations**hops) <= 200_000
+
+
+def _width() -> Row:
+    grid = list(product((2, 3, 16, 100, 1024), range(1, 5), range(1, 4)))
+    failures = []
+    for n, r, k in grid:
+        least = universal_width(n, r, k).smallest_width(1)
+        built = evaluate("T2", "width", entities=n, relations=r, hops=k)
+        if built < least or universal_width(n, r, k).information != universal_hops(n, r, k).information:
+            failures.append(f"N = {n}, R = {r}, k = {k}: width {built} against at least {least}")
+    return _row("T1e", "width", failures, f"T2's width is at least T1e's, which is log T_k, at {len(grid)} sizes")
+
+
+def _one_step() -> Row:
+    grid = list(product((16, 100, 4096), (2, 3), range(1, 5)))
+    failures = []
+    for n, r, k in grid:
+        chain = smallest_dimension(honest_chain(n, r, (k,)), 1)
+        if chain != smallest_dimension(fixed_readout(n, r, k), 1):
+            failures.append(f"N = {n}, R = {r}, k = {k}: a chain of one step is not bounded as one pass is")
+    return _row(
+        "T3c", "one step", failures, f"a chain of one step is bounded as one pass is (T2c), at {len(grid)} sizes"
+    )

@@ -1,0 +1,80 @@
+"""E8, the capacity law as arithmetic: what a curve has to store, how many scalars may store it, and the d* it predicts.
+
+*The law.* Each scalar that may learn stores β bits, the same β for all curves, and answers of k hops in one pass are
+stored as if they were independent facts: the threshold d* is where
+
+    R^k·log2 N! = β·(number of scalars that may learn, at dimension d)          (R in place of R^k along a chain)
+
+Counting the *tables* alone, N·d scalars for each of subject table and read-out that learns (one table if tied), this is
+
+    d* = R^k·(log2 N!)/N / (2β)    with both learned, and twice that with one of them frozen or tied.
+
+Counting the *MLP* too adds its 2dm + m + d weights and biases. With both tables frozen only the MLP is left. At an
+error rate ε the left side is T8's, R^k·(log2 N! - N·h(ε) - N·ε·log2(N-1)): Fano's inequality for one relation, times
+the number of answers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import Literal
+
+from bounds.lower.information import total_information_with_errors
+from empirical.comparison.curves import Curve
+from empirical.models.runs import MEMORISED_AT
+from theory.errors import InputError
+
+Counting = Literal["tables", "tables and MLP"]
+COUNTINGS: tuple[Counting, ...] = ("tables", "tables and MLP")
+
+PILOT_BETA = 2.0  # bits a scalar of the tables; only where a search begins, never part of a fit
+ERROR_RATE = 1 - Fraction(str(MEMORISED_AT))  # of a run that has memorised
+
+
+@cache
+def bits_per_relation(entities: int, error: Fraction = Fraction(0)) -> float:
+    """log2 N! at ε = 0, else T8's log2 N! - N·h(ε) - N·ε·log2(N-1), to the nearest float."""
+    value = total_information_with_errors(entities, 1, error).value
+    return float(value) if isinstance(value, int) else float((value.low + value.high) / 2)
+
+
+def demand(curve: Curve, error: Fraction = Fraction(0)) -> float:
+    """The bits to be stored: R^k·log2 N!, R·log2 N! along a chain, at error rate ε by T8."""
+    return curve.answers_per_subject * bits_per_relation(curve.entities, error)
+
+
+def tables_learned(curve: Curve) -> int:
+    """How many tables of N rows learn: subject table and read-out, one if they are tied."""
+    return int(curve.condition.subjects == "learned") + int(curve.condition.readout == "learned")
+
+
+def scalars(curve: Curve, dimension: float, counting: Counting) -> float:
+    """The scalars that may store facts, at a dimension that need not be whole."""
+    tables = tables_learned(curve) * curve.entities * dimension
+    if counting == "tables":
+        return tables
+    width = 4 * dimension if curve.width == "4d" else curve.width_at(1)
+    return tables + 2 * dimension * width + width + dimension
+
+
+def predicted_dimension(curve: Curve, beta: float, counting: Counting, error: Fraction = Fraction(0)) -> float:
+    """The d at which `scalars` times β equals `demand`. InputError if no counted scalar learns."""
+    if not beta > 0:
+        raise InputError(f"β must be a positive number of bits, not {beta!r}")
+    if counting == "tables" and not tables_learned(curve):
+        raise InputError(f"{curve.name}: no table learns, so that the tables predict no threshold; count the MLP too")
+    wanted = demand(curve, error) / beta
+    low, high = 0.0, 1.0
+    while scalars(curve, high, counting) < wanted:
+        low, high = high, 2 * high
+    for _ in range(60):  # the count increases with d; sixty halvings reach the precision of a float
+        middle = (low + high) / 2
+        low, high = (middle, high) if scalars(curve, middle, counting) < wanted else (low, middle)
+    return high
+
+
+def first_guess(curve: Curve) -> int:
+    """Where the search for the threshold begins: E8's d* at the pilot's β, at least 1."""
+    counting: Counting = "tables" if tables_learned(curve) else "tables and MLP"
+    return max(1, round(predicted_dimension(curve, PILOT_BETA, counting)))

@@ -1,0 +1,4 @@
+"""Pretrained models read from a directory: checkpoints, tokens, states, answers.
+
+Uses the facts, for the questions that are asked.
+"""

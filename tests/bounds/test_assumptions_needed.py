@@ -1,0 +1,139 @@
+"""The assumptions of the lower bounds are needed: without one of them a small model, built and run, refutes the bound.
+
+Each test names the bound, the assumption, and the model that lies below the bound because it does without. The bounds
+carry the assumption as an object; the same objects are printed with the statements.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from bounds.enclosure import ceiling
+from bounds.lower.bound import Bound
+from bounds.lower.chains import any_chain, honest_chain
+from bounds.lower.dichotomy import fixed_readout
+from bounds.lower.frontier import strongest_for_dimension
+from bounds.lower.information import total_information, universal_single_hop, universal_with_errors
+from bounds.lower.involutions import involution_bound
+from bounds.lower.learned_readout import learned_readout
+from bounds.lower.universal import universal_hops, universal_width
+from constructions.suite.t5 import differing_tensors
+from constructions.verification.certificate import certify
+from constructions.verification.exhaustive import check_every_query
+from constructions.weights import t1b, t2e, t3, t3b, t4
+from theory import FactSystem, Task
+from theory.statements.assumptions import EXACT, HONEST, ONE_BLOCK, ONE_PASS, UNIVERSAL, error_rate
+from theory.statements.inequalities import INEQUALITIES, stands_on
+from theory.statements.registry import theorem, theorems
+
+
+def test_one_pass_is_needed_by_the_bound_for_learned_readouts() -> None:
+    """T2e asks for 31 coordinates of one bit at N = 120, R = 4, k = 4; T3, a chain, has 30."""
+    bound = strongest_for_dimension(learned_readout(120, 4, 4))
+    assert bound.smallest_dimension(1) == 31
+    assert ONE_PASS in bound.assumptions
+    system = FactSystem.random(120, 4)
+    chain = t3.construct(system, 4, 1)
+    assert chain.dimension == 30
+    assert certify(chain, system, Task(4, 1)).accepted
+
+
+def test_one_pass_is_needed_by_the_bound_for_matchings() -> None:
+    """T9 asks for 15 at N = 10, R = 3, k = 2 from one root; T3 on three perfect matchings has 14."""
+    bound = involution_bound(10, 3, 2, roots=1)
+    assert bound.smallest_dimension(1) == 15
+    assert ONE_PASS in bound.assumptions
+    pairs = np.arange(10).reshape(5, 2)
+    matchings = [np.argsort(np.roll(np.arange(10), shift)) for shift in (0, 1, 3)]
+    answers = np.empty((3, 10), np.int64)
+    for relation, names in enumerate(matchings):
+        left, right = names[pairs].T
+        answers[relation, left], answers[relation, right] = right, left
+    system = FactSystem(answers)
+    assert all((row[row] == np.arange(10)).all() and (row != np.arange(10)).all() for row in system.answers)
+    chain = t3.construct(system, 2, 1)
+    assert chain.dimension == 14
+    assert check_every_query(chain, system, Task(2, 1)).holds
+
+
+def test_a_chain_of_s_tokens_is_bounded_by_its_longest_step_and_no_more() -> None:
+    """Four hops in ⌈4/3⌉ = 2 tokens need not take 3 hops in a step: T3b with stride 2 has R²·p + 4 = 31 coordinates of
+    one bit at N = 5, R = 3, and (R³ - 1)·log N is above 60. With j = ⌈k/s⌉ = 2 the bound holds."""
+    system = FactSystem.random(5, 3)
+    chain = t3b.construct(system, 4, 2, 1)
+    task = Task(4, 2)
+    assert (chain.dimension, task.steps) == (31, 2)
+    assert check_every_query(chain, system, task).holds
+    assert (3**3 - 1) * np.log2(5) > 60 > chain.dimension
+    bound = strongest_for_dimension(any_chain(5, 3, -(-4 // task.steps)))
+    assert bound.smallest_dimension(1) <= chain.dimension
+    assert HONEST in bound.assumptions
+    assert ONE_PASS not in bound.assumptions
+
+
+def test_an_error_rate_beyond_guessing_bounds_nothing() -> None:
+    """At N = 2, R = 1 a constant answers half of the queries; R(log N - h(ε) - ε·log(N-1)) at ε = 1 would be 1 bit."""
+    assert universal_with_errors(2, 1, Fraction(1, 2)).value == 0
+    assert universal_with_errors(2, 1, Fraction(99, 100)).value == 0
+    assert "1 - 1/N" in error_rate().text
+    assert EXACT not in stands_on("T8", "universal")
+
+
+def test_one_block_is_needed_by_the_bound_on_the_width() -> None:
+    assert {ONE_BLOCK, ONE_PASS, UNIVERSAL} <= set(universal_width(8, 2, 2).assumptions)
+
+
+def test_the_circle_is_no_superposition_of_sign_codes() -> None:
+    """T7 is about digits: on the circle's points at N = 4, R = 1 the sign codes explain half of the variance."""
+    system = FactSystem([[1, 2, 3, 0]])
+    rows = t1b.construct_circle(system).W_E[:4].astype(np.float64)
+    codes = np.array([[2 * (a >> place & 1) - 1 for place in range(2)] for a in system.answers[0].tolist()])
+    design = np.column_stack([codes, np.ones(4)])
+    missed = rows - design @ np.linalg.lstsq(design, rows, rcond=None)[0]
+    centred = rows - rows.mean(axis=0)
+    assert 1 - (missed**2).sum() / (centred**2).sum() == pytest.approx(0.5)
+    assert theorem("T1b").construction("circle").superposed == ""
+
+
+def test_one_hop_needs_no_memory_and_two_do() -> None:
+    one, other = FactSystem.random(6, 2, seed=0), FactSystem.random(6, 2, seed=1)
+    assert differing_tensors(t4.construct(one, 1), t4.construct(other, 1)) == []
+    assert differing_tensors(t4.construct(one, 2), t4.construct(other, 2)) != []
+
+
+def test_odd_hops_pad_the_readout_with_zeros() -> None:
+    model = t2e.construct(FactSystem.random(2, 2), 1)
+    assert set(np.unique(model.W_U)) == {-1, 0, 1}
+
+
+def every_bound() -> list[Bound]:
+    found = []
+    for n, r, k in product((2, 5, 64), (1, 2, 3), (1, 2, 3)):
+        found += [universal_hops(n, r, k), universal_width(n, r, k), universal_single_hop(n, r)]
+        found += [total_information(n, r, readout) for readout in ("fixed", "learned", "tied")]
+        found += [strongest_for_dimension(fixed_readout(n, r, k)), strongest_for_dimension(honest_chain(n, r, (k,)))]
+        found += [strongest_for_dimension(learned_readout(n, r, k, tied=tied)) for tied in (False, True)]
+        found.append(universal_with_errors(n, r, Fraction(1, 10)))
+    return [bound for bound in found if ceiling(bound.information) > 0 and bound.assumptions]
+
+
+def test_bounds_carry_the_assumptions_that_are_printed() -> None:
+    """What a bound was computed under is what an inequality of its theorem says, read-out and error rate filled in."""
+    bounds = every_bound()
+    assert {bound.theorem for bound in bounds} >= {"T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8"}
+    filled_in = {"fixed read-out", "learned read-out", "tied read-out", "single hop"}
+    for bound in bounds:
+        names = {each.name for each in bound.assumptions}
+        stated = [{each.name for each in one.assumptions} for one in INEQUALITIES[bound.theorem]]
+        assert any(names - one <= filled_in for one in stated)
+        assert any(one <= names for one in stated), (bound.theorem, names)
+
+
+def test_every_lower_bound_of_the_registry_has_its_inequalities() -> None:
+    assert set(INEQUALITIES) <= set(theorems())
+    for identifier in INEQUALITIES:
+        assert theorem(identifier).inequalities == INEQUALITIES[identifier]

@@ -1,0 +1,134 @@
+"""The certificate is sound: what it accepts, checking every query accepts, with at least the margin it proves.
+
+Tried on the constructions, on other facts and tasks than theirs, and on damaged ones. The models made to fool it are in
+`test_certificate_attacks`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from constructions.verification.certificate import certify
+from constructions.weights import t1, t1b, t3
+from tests.helpers.deciding import SYSTEM, decide, decide_softmax
+from tests.helpers.edits import damaged, widened
+from tests.helpers.models import EXACT, MODELS, SOFTMAX, Case, Model, cases
+from tests.helpers.random_models import INTEGERS, Shape, random_model, shapes
+from theory import FactSystem, InputError, Task
+from theory.definitions.strategies import fact_systems
+
+every_certified_model = pytest.mark.parametrize("model", EXACT + SOFTMAX, ids=lambda model: model.name)
+
+
+@every_certified_model
+@given(case=cases())
+@settings(max_examples=20)
+def test_constructions_are_certified(model: Model, case: Case) -> None:
+    transformer, task = model.build(case.system, case.hops, case.bits), model.task(case.hops)
+    if model in SOFTMAX:
+        certificate = decide_softmax(transformer, case.system, task)
+    else:
+        certificate, _ = decide(transformer, case.system, task)
+    assert certificate.accepted, certificate.reason
+    assert certificate.margin is not None
+    assert certificate.margin >= model.margin
+    assert certificate.queries == case.system.entities * case.system.relations**task.hops
+
+
+@every_certified_model
+@given(case=cases(relations=3), seed=st.integers(0, 10**6))
+@settings(max_examples=10)
+def test_other_facts_are_not_certified(model: Model, case: Case, seed: int) -> None:
+    """Any other facts: they may agree on words. Facts with two answers of one relation exchanged, on single hops."""
+    transformer, task = model.build(case.system, case.hops, case.bits), model.task(case.hops)
+    other = FactSystem.random(case.system.entities, case.system.relations, seed)
+    (decide_softmax if model in SOFTMAX else decide)(transformer, other, task)
+    exchanged = np.array(case.system.answers)
+    exchanged[-1, [0, 1]] = exchanged[-1, [1, 0]]
+    if task.hops == 1:
+        assert not certify(transformer, FactSystem(exchanged), task).accepted
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_claim_above_the_margin_is_refused(model: Model) -> None:
+    transformer, task = model.build(SYSTEM, 2, 2), model.task(2)
+    margin = certify(transformer, SYSTEM, task).margin
+    assert margin is not None
+    assert certify(transformer, SYSTEM, task, margin).accepted
+    refused = certify(transformer, SYSTEM, task, margin + Fraction(1, 10**40))
+    assert not refused.accepted
+    assert refused.margin == margin
+    assert str(margin) in refused.reason
+
+
+def test_large_systems_are_certified() -> None:
+    system = FactSystem.random(3000, 5)
+    exchanged = np.array(system.answers)
+    exchanged[4, [17, 2018]] = exchanged[4, [2018, 17]]
+    wrong = FactSystem(exchanged)
+    for transformer, task in (
+        (t1.construct(system), Task()),
+        (t1b.construct(system, 3), Task()),
+        (t3.construct(system, 500, 3), Task(500, 1)),
+        (t3.construct_with_signs(system, 500, 3, softmax=True), Task(500, 1)),
+    ):
+        assert certify(transformer, system, task).accepted
+        assert not certify(transformer, wrong, task).accepted
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_what_does_not_fit_is_an_input_error(model: Model) -> None:
+    with pytest.raises(InputError, match="the model has 5 entities"):
+        certify(model.build(SYSTEM, 1, 1), FactSystem.random(6, 2), model.task(1))
+
+
+@every_certified_model
+@given(case=cases(entities=5, relations=3, hops=3, bits=3, queries=60), seed=st.integers(0, 10**6))
+@settings(max_examples=50)
+def test_damaged_constructions(model: Model, case: Case, seed: int) -> None:
+    sound = model.build(case.system, case.hops, case.bits)
+    broken = damaged(sound, np.random.default_rng(seed))
+    (decide_softmax if model in SOFTMAX else decide)(broken, case.system, model.task(case.hops))
+
+
+@given(
+    model=st.sampled_from(EXACT),
+    case=cases(entities=5, relations=3, hops=4, queries=100),
+    hops=st.integers(1, 4),
+    stride=st.integers(1, 4),
+)
+@settings(max_examples=150)
+def test_models_asked_for_another_task(model: Model, case: Case, hops: int, stride: int) -> None:
+    """Fewer hops, or another stride, than the model was built for."""
+    transformer, task = model.build(case.system, case.hops, 2), Task(hops, min(stride, hops))
+    if transformer.answers == case.system.entities and task.positions <= len(transformer.W_pos):
+        decide(transformer, case.system, task)
+
+
+def test_whole_floats_are_certified() -> None:
+    transformer = t1.construct(SYSTEM)
+    floats = {name: widened(getattr(transformer, name)).astype(float) for name in ("W_E", "W_U", "b_U")}
+    assert certify(dataclasses.replace(transformer, **floats), SYSTEM, Task(), 2).accepted
+
+
+@given(
+    shape=shapes,
+    kinds=st.lists(st.sampled_from(["small", "mostly zero", "int8 extremes"]), min_size=1, max_size=2),
+    system=fact_systems(3, 2),
+    task=st.sampled_from([Task(), Task(2), Task(2, 1)]),
+    seed=st.integers(0, 999),
+)
+@settings(max_examples=100)
+def test_models_of_every_shape_are_decided(
+    shape: Shape, kinds: list[str], system: FactSystem, task: Task, seed: int
+) -> None:
+    """Without heads, blocks, hidden units, queries or values as well; hardly one of them is right."""
+    transformer = random_model(shape, INTEGERS, kinds, seed)
+    W_pos = np.concatenate([transformer.W_pos, transformer.W_pos[:1]])
+    decide(dataclasses.replace(transformer, W_pos=W_pos), system, task)

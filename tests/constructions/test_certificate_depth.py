@@ -1,0 +1,116 @@
+"""Deep models made to fool the certificate of deep models."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from constructions.verification import certify_depth
+from constructions.verification.certify_attention import Refused
+from constructions.verification.certify_depth import certify_deep
+from constructions.weights import t4
+from tests.helpers.deciding import COMMUTING, SYSTEM, require_acceptance, require_refusal
+from tests.helpers.edits import put, raised, wider
+from theory import Block, Task, Transformer
+
+EVERYWHERE = slice(None)
+
+
+def test_deep_models_that_read_a_relation_twice() -> None:
+    for system in (SYSTEM, COMMUTING):
+        transformer = t4.construct(system, 2)
+        wrong = put(transformer, "blocks.2.W_Q", 0, transformer.blocks[0].W_Q[1])
+        require_refusal(wrong, system, Task(2), "only the next relation")
+
+
+def test_deep_models_that_read_the_relations_in_the_wrong_order() -> None:
+    """Right about relations that commute: only the next relation is followed, but the prompts are few enough to run."""
+    for system in (SYSTEM, COMMUTING):
+        transformer = t4.construct(system, 2)
+        first, second = transformer.blocks[0].W_Q[1], transformer.blocks[2].W_Q[0]
+        swapped = put(put(transformer, "blocks.0.W_Q", 1, second), "blocks.2.W_Q", 0, first)
+        if system == COMMUTING:
+            require_acceptance(swapped, system, Task(2))
+        else:
+            require_refusal(swapped, system, Task(2), "only the next relation")
+
+
+def test_deep_models_whose_attention_looks_at_the_state() -> None:
+    """The second selection seeks a position that depends on the entity reached."""
+    wrong = put(t4.construct(SYSTEM, 2), "blocks.2.W_Q", (0, 0, 0), 100)
+    require_refusal(wrong, SYSTEM, Task(2), "W_Q of block 2 reads coordinates that an earlier block has written")
+
+
+def test_deep_models_whose_attention_looks_at_what_a_bias_has_written() -> None:
+    """The first block moves every position by -100, and the queries of the third change their sign."""
+    transformer = t4.construct(SYSTEM, 2)
+    wrong = raised(transformer, "blocks.0.b_out", 7, -100)
+    assert transformer.W_pos[:, 7].tolist() == [0, 1, 2]
+    require_refusal(wrong, SYSTEM, Task(2), "of block 2 reads coordinates that an earlier block has written")
+
+
+@pytest.mark.parametrize("coordinate", [0, 2, 5])
+def test_deep_models_that_keep_a_trace_of_an_entity(coordinate: int) -> None:
+    wrong = raised(t4.construct(SYSTEM, 3), "blocks.1.W_out", (2, coordinate), 2)
+    require_refusal(wrong, SYSTEM, Task(3))
+
+
+def test_deep_models_that_remember_the_first_relation() -> None:
+    """Its code goes to a coordinate of its own; the read-out may leave it there, or prefer answer 0 for it."""
+    plain = wider(t4.construct(SYSTEM, 2))
+    d, code = plain.dimension, 6
+    assert plain.W_E[5:, code].tolist() == [0, 1]
+    remembering = put(plain, "blocks.0.W_O", (1, 0, d - 1), 1)
+    assert certify_deep(remembering, SYSTEM, Task(2)) == 2
+    wrong = put(remembering, "W_U", (d - 1, 0), 50)
+    assert certify_deep(wrong, SYSTEM, Task(2)) <= 0
+    require_refusal(wrong, SYSTEM, Task(2))
+
+
+def test_deep_models_that_remember_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certify_depth, "MOST_NUMBERS", 300)
+    plain = wider(t4.construct(SYSTEM, 3))
+    remembering = put(plain, "blocks.0.W_O", (1, 0, plain.dimension - 1), 1)
+    assert certify_deep(plain, SYSTEM, Task(3)) == 2
+    with pytest.raises(Refused, match="more than the last relation and the entity reached"):
+        certify_deep(remembering, SYSTEM, Task(3))
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_deep_models_that_depend_on_the_last_relation(hops: int) -> None:
+    """Its code is in the stream from the beginning; the read-out prefers answer 0 for it."""
+    transformer = t4.construct(SYSTEM, hops)
+    require_refusal(put(transformer, "W_U", (6, 0), 5), SYSTEM, Task(hops))
+    require_acceptance(put(transformer, "W_U", (6, EVERYWHERE), 5), SYSTEM, Task(hops))
+
+
+@pytest.mark.parametrize("hops", [2, 3])
+def test_deep_models_with_a_block_missing(hops: int) -> None:
+    transformer = t4.construct(SYSTEM, hops)
+    for number in range(len(transformer.blocks)):
+        blocks = transformer.blocks[:number] + transformer.blocks[number + 1 :]
+        require_refusal(dataclasses.replace(transformer, blocks=blocks), SYSTEM, Task(hops))
+
+
+def test_deep_models_that_stop_too_early() -> None:
+    """After the first hop, whatever the second relation is."""
+    transformer = t4.construct(SYSTEM, 2)
+    early = dataclasses.replace(transformer, blocks=transformer.blocks[:1])
+    require_refusal(early, SYSTEM, Task(2))
+    early = dataclasses.replace(transformer, blocks=(early.blocks[0], idle(transformer)))
+    require_refusal(early, SYSTEM, Task(2), "read 1 of 2 relations")
+
+
+def idle(transformer: Transformer) -> Block:
+    """A block without heads and hidden units, which leaves the stream as it is."""
+    d = transformer.dimension
+    nothing, heads = np.zeros((d, 0), int), np.zeros((0, d, 0), int)
+    return Block(heads, heads, heads, np.zeros((0, 0, d), int), nothing, np.zeros(0, int), nothing.T, np.zeros(d, int))
+
+
+def test_models_without_blocks() -> None:
+    transformer = t4.construct(SYSTEM, 1)
+    for residual in (True, False):
+        require_refusal(dataclasses.replace(transformer, blocks=(), residual=residual), SYSTEM, Task())

@@ -1,0 +1,191 @@
+"""Checking query by query: what it reports, what it refuses, and that it fails for the right reason."""
+
+import dataclasses
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from constructions.campaign.evaluator import evaluate
+from constructions.verification import exhaustive
+from constructions.verification.exhaustive import Counterexample, Verdict, check_every_query, check_sampled_queries
+from constructions.weights import t1, t1b, t2, t3, t3b, t6
+from tests.helpers.models import EXACT, Case, Model, cases, named
+from theory import FactSystem, InputError, Task, Transformer
+
+SYSTEM = FactSystem([[1, 2, 0, 3], [3, 0, 1, 2]])
+
+
+def found(verdict: Verdict) -> Counterexample:
+    assert verdict.counterexample is not None
+    assert not verdict.holds
+    return verdict.counterexample
+
+
+def reading_out(transformer: Transformer, answer: int, like: int) -> Transformer:
+    """The transformer with the code and bias of one answer replaced by those of another."""
+    W_U, b_U = np.array(transformer.W_U), np.array(transformer.b_U)
+    W_U[:, answer], b_U[answer] = W_U[:, like], b_U[like]
+    return dataclasses.replace(transformer, W_U=W_U, b_U=b_U)
+
+
+def test_a_verdict_counts_its_queries() -> None:
+    verdict = check_every_query(t1.construct(SYSTEM), SYSTEM, Task(), 2)
+    assert verdict == Verdict(queries=8, margin=Fraction(2), counterexample=None, systems=1)
+    assert verdict.holds
+
+
+def test_the_counterexample_is_the_least_subject_and_word() -> None:
+    """Asked about another system, a model fails wherever their answers differ."""
+    other = FactSystem([[1, 2, 0, 3], [3, 1, 0, 2]])
+    failure = found(check_every_query(t1.construct(SYSTEM), other, Task()))
+    assert (failure.subject, failure.word) == (1, (1,))
+    assert (failure.expected, failure.got) == (1, 0)
+    assert failure.margin == -2
+    assert failure.system == other
+    assert failure.emitted == (0,)
+    assert str(failure) == (
+        "system FactSystem([[1, 2, 0, 3], [3, 1, 0, 2]]), query (subject 1, word [1]): expected 1, got 0, margin -2"
+    )
+
+
+@pytest.mark.parametrize("chunk", [1, 40, 2**21])
+def test_the_counterexample_does_not_depend_on_the_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries are run word by word; the least subject wins, whichever chunk it was in."""
+    monkeypatch.setattr(exhaustive, "CHUNK", chunk)
+    transformer = t2.construct(SYSTEM, 2, 1)
+    row = np.array(transformer.W_E)
+    row[0, 6:8] = 1 - row[0, 6:8]  # The block of the last word, (1, 1), of subject 0.
+    row[2, 0:2] = 1 - row[2, 0:2]  # The block of the first word, (0, 0), of subject 2.
+    verdict = check_every_query(dataclasses.replace(transformer, W_E=row), SYSTEM, Task(2), 1)
+    assert (found(verdict).subject, found(verdict).word) == (0, (1, 1))
+    assert verdict.queries == 16
+
+
+@pytest.mark.parametrize("model", EXACT, ids=lambda model: model.name)
+@given(case=cases(entities=4, relations=2, hops=3, bits=2, queries=24))
+@settings(max_examples=3)
+def test_verdicts_on_the_wrong_facts_agree_with_fractions(model: Model, case: Case) -> None:
+    transformer, task = model.build(case.system, case.hops, case.bits), model.task(case.hops)
+    other = FactSystem(np.roll(case.system.answers, 1, axis=1))
+    outcomes = evaluate(transformer, other, task).outcomes
+    verdict = check_every_query(transformer, other, task)
+    assert verdict.margin == min(outcome.margin for outcome in outcomes.values())
+    failing = [query for query, outcome in outcomes.items() if outcome.margin <= 0]
+    assert verdict.holds == (not failing)
+    if failing:
+        failure = found(verdict)
+        assert (failure.subject, failure.word) == min(failing)
+        assert failure.margin == outcomes[min(failing)].margin
+        assert failure.emitted == outcomes[min(failing)].emitted
+        assert failure.got == failure.emitted[-1] != failure.expected
+
+
+def test_a_tie_fails_whichever_answer_comes_first() -> None:
+    transformer = t1.construct(SYSTEM)
+    for answer, like in ((1, 3), (3, 1)):
+        verdict = check_every_query(reading_out(transformer, answer, like), SYSTEM, Task())
+        failing = found(verdict)
+        assert verdict.margin <= 0
+        assert failing.margin <= 0
+        assert failing.got != failing.expected
+
+
+def test_a_claim_that_is_too_high_fails_on_right_answers() -> None:
+    transformer = t1b.construct(SYSTEM, 1)
+    least = check_every_query(transformer, SYSTEM, Task()).margin
+    assert check_every_query(transformer, SYSTEM, Task(), least).holds
+    failure = found(check_every_query(transformer, SYSTEM, Task(), least + Fraction(1, 1000)))
+    assert failure.got == failure.expected
+    assert failure.margin == least
+
+
+@pytest.mark.parametrize("build", [t3.construct, t3.construct_with_signs, lambda g, k: t3b.construct(g, k, 1)])
+def test_chains_are_fed_their_own_tokens(build: Callable[[FactSystem, int], Transformer]) -> None:
+    """A model of the quarter turn is right about two turns the other way, though its first token is wrong.
+
+    Fed with the right token instead, it would come back to where it began.
+    """
+    turn, back = FactSystem([[1, 2, 3, 0]]), FactSystem([[3, 0, 1, 2]])
+    assert check_every_query(build(turn, 2), back, Task(2, 1), 1).holds
+    failure = found(check_every_query(build(turn, 3), back, Task(3, 1), 1))
+    assert (failure.subject, failure.word, failure.emitted) == (0, (0, 0, 0), (1, 2, 3))
+    assert (failure.expected, failure.got) == (1, 3)
+
+
+def test_a_tie_on_the_way_is_a_failure_even_if_the_answer_is_right() -> None:
+    """From 0 the tokens 1 and 2 are tied, and the model goes on to 0, the right answer, from both."""
+    system = FactSystem([[1, 0, 2]])
+    transformer = t3.construct(system, 2, 2)
+    W_E = np.array(transformer.W_E)
+    W_E[2] = W_E[1]
+    merged = reading_out(dataclasses.replace(transformer, W_E=W_E), 2, 1)
+    failure = found(check_every_query(merged, system, Task(2, 1)))
+    assert (failure.subject, failure.expected, failure.got, failure.margin) == (0, 0, 0, 0)
+
+
+def test_disjoint_attributes_are_numbered_relation_by_relation() -> None:
+    transformer, task = t6.construct(SYSTEM), Task(disjoint_attributes=True)
+    assert check_every_query(transformer, SYSTEM, task, 2).queries == 8
+    other = FactSystem([[1, 2, 0, 3], [0, 3, 1, 2]])
+    failure = found(check_every_query(transformer, other, task))
+    assert (failure.subject, failure.word, failure.expected, failure.got) == (0, (1,), 4 + 0, 4 + 3)
+
+
+def test_sampled_queries() -> None:
+    system = FactSystem.random(50, 3)
+    transformer = t2.construct(system, 2, 3)
+    verdict = check_sampled_queries(transformer, system, Task(2), 500, seed=7, claimed_margin=1)
+    assert verdict.holds
+    assert verdict.queries == 500
+    other = FactSystem.random(50, 3, seed=1)
+    failures = [check_sampled_queries(transformer, other, Task(2), 500, seed=seed) for seed in (7, 7, 8)]
+    assert found(failures[0]) == found(failures[1])
+    # 500 of 450 queries: the least failing subject is 0, the words drawn for it depend on the seed.
+    assert found(failures[0]).subject == found(failures[2]).subject == 0
+    subject, word = found(failures[0]).subject, found(failures[0]).word
+    assert found(failures[0]).expected == other.follow(word)[subject]
+    assert found(failures[0]).got == system.follow(word)[subject]
+
+
+def test_sampling_one_query_checks_no_other() -> None:
+    """Of eight queries one is broken: a sample of one finds it for some seeds and not for others."""
+    transformer = t1.construct(SYSTEM)
+    W_E = np.array(transformer.W_E)
+    W_E[2, 2:4] *= -1
+    broken = dataclasses.replace(transformer, W_E=W_E)
+    assert found(check_every_query(broken, SYSTEM, Task())).subject == 2
+    outcomes = [check_sampled_queries(broken, SYSTEM, Task(), 1, seed) for seed in range(40)]
+    assert {outcome.queries for outcome in outcomes} == {1}
+    assert 0 < sum(not outcome.holds for outcome in outcomes) < 20
+
+
+@pytest.mark.parametrize(
+    ("system", "task", "message"),
+    [
+        (FactSystem.random(5, 2), Task(), "the model has 4 entities, but the system and the task need 5"),
+        (FactSystem.random(4, 3), Task(), "the model has 2 relations, but the system and the task need 3"),
+        (SYSTEM, Task(disjoint_attributes=True), "the model has 4 answers, but the system and the task need 8"),
+        (SYSTEM, Task(2), "W_pos has 2 positions, but the task's prompts need 3"),
+        (SYSTEM, Task(2, 1), "W_pos has 2 positions, but the task's prompts need 4"),
+    ],
+)
+def test_what_does_not_fit_is_an_input_error(system: FactSystem, task: Task, message: str) -> None:
+    transformer = t1.construct(SYSTEM)
+    for check in (check_every_query, lambda *a: check_sampled_queries(*a, 3, 0)):
+        with pytest.raises(InputError, match=message):
+            check(transformer, system, task)
+
+
+@pytest.mark.parametrize(("count", "seed", "name"), [(0, 0, "queries"), (5, -1, "seed"), (2.5, 0, "queries")])
+def test_samples_that_cannot_be_drawn(count: int, seed: int, name: str) -> None:
+    with pytest.raises(InputError, match=name):
+        check_sampled_queries(t1.construct(SYSTEM), SYSTEM, Task(), count, seed)
+
+
+def test_softmax_is_not_run_exactly() -> None:
+    model = named("T3 parabola, softmax")
+    with pytest.raises(InputError, match="softmax"):
+        check_every_query(model.build(SYSTEM, 1), SYSTEM, model.task(1))

@@ -1,0 +1,134 @@
+"""All systems of a size, one of each class, and systems drawn at random: what is covered, and what is caught."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from constructions.verification.systems import check_all_classes, check_all_systems, check_systems, search_systems
+from constructions.weights import t1, t2, t3b
+from tests.helpers.models import EXACT, Model
+from theory import FactSystem, InputError, Task, Transformer, all_systems
+
+# Classes of pairs of permutations of 3, 4, 5 entities under relabelling (OEIS A110143).
+CLASSES_OF_PAIRS = {3: 11, 4: 43, 5: 161}
+# The system that the constructions with a fault get wrong.
+UNLUCKY = FactSystem([[1, 2, 0], [0, 2, 1]])
+
+
+@pytest.mark.parametrize("model", EXACT, ids=lambda model: model.name)
+def test_every_construction_on_every_small_system(model: Model) -> None:
+    verdict = check_all_systems(lambda system: model.build(system, 2, 1), 3, 2, model.task(2), model.margin)
+    assert verdict.holds, str(verdict.counterexample)
+    assert verdict.systems == math.factorial(3) ** 2
+    assert verdict.queries == verdict.systems * 3 * 2 ** model.task(2).hops
+    assert verdict.margin >= model.margin
+
+
+@pytest.mark.parametrize("model", EXACT, ids=lambda model: model.name)
+def test_every_construction_on_one_system_of_each_class(model: Model) -> None:
+    verdict = check_all_classes(lambda system: model.build(system, 2, 2), 4, 2, model.task(2), model.margin)
+    assert verdict.holds, str(verdict.counterexample)
+    assert verdict.systems == CLASSES_OF_PAIRS[4]
+
+
+def test_the_least_margins_of_all_systems_and_of_all_classes_agree() -> None:
+    """T1 claims nothing of names, so that relabelling the entities changes no least margin over all of its systems."""
+    everything = check_all_systems(t1.construct, 4, 2, Task(), 2)
+    classes = check_all_classes(t1.construct, 4, 2, Task(), 2)
+    assert everything.systems == math.factorial(4) ** 2
+    assert everything.margin == classes.margin == 2
+    assert everything.holds
+    assert classes.holds
+
+
+@pytest.mark.parametrize("entities", CLASSES_OF_PAIRS)
+def test_as_many_classes_as_burnside_counts(entities: int) -> None:
+    verdict = check_all_classes(t1.construct, entities, 2, Task(), 2)
+    assert verdict.systems == CLASSES_OF_PAIRS[entities]
+    assert verdict.queries == verdict.systems * entities * 2
+
+
+def unlucky(system: FactSystem) -> Transformer:
+    """T1, but for one system of all: there the answer to (2, relation 1) is spoilt."""
+    transformer = t1.construct(system)
+    if system != UNLUCKY:
+        return transformer
+    W_E = np.array(transformer.W_E)
+    W_E[2, 2:4] *= -1
+    return dataclasses.replace(transformer, W_E=W_E)
+
+
+def test_a_fault_for_one_system_alone_is_caught_and_reported() -> None:
+    verdict = check_all_systems(unlucky, 3, 2, Task(), 2)
+    assert not verdict.holds
+    failure = verdict.counterexample
+    assert failure is not None
+    assert failure.system == UNLUCKY
+    assert (failure.subject, failure.word, failure.expected) == (2, (1,), 1)
+    assert failure.got != 1
+    assert failure.margin < 0
+    # It stops there: systems in lexicographic order, as many as come before and the unlucky one.
+    before = list(all_systems(3, 2)).index(UNLUCKY)
+    assert verdict.systems == before + 1
+    assert verdict.queries == 6 * verdict.systems
+    assert str(UNLUCKY) in str(failure)
+
+
+def test_a_fault_for_other_systems_goes_unnoticed() -> None:
+    """What is not covered is not claimed."""
+    assert check_systems(unlucky, [FactSystem([[1, 2, 0], [0, 1, 2]])], Task(), 2).holds
+    assert not check_systems(unlucky, [FactSystem([[1, 2, 0], [0, 1, 2]]), UNLUCKY], Task(), 2).holds
+
+
+def test_a_fault_for_one_class_is_found_whatever_the_names() -> None:
+    """Wrong wherever relation 0 is a transposition of 4 entities, which is one class of permutations."""
+
+    def construct(system: FactSystem) -> Transformer:
+        transposition = int((system.answers[0] == np.arange(4)).sum()) == 2
+        transformer = t1.construct(system)
+        return dataclasses.replace(transformer, W_U=-transformer.W_U) if transposition else transformer
+
+    failure = check_all_classes(construct, 4, 1, Task()).counterexample
+    assert failure is not None
+    assert sorted(failure.system.answers[0] == np.arange(4)) == [False, False, True, True]
+
+
+def test_a_claim_above_the_margin_is_caught() -> None:
+    assert not check_all_systems(t1.construct, 3, 1, Task(), 5).holds
+
+
+def test_searching_shrinks_to_the_smallest_failing_system() -> None:
+    """A construction that mixes up relations 0 and 1 fails first on two entities that they exchange differently."""
+
+    def mixed_up(system: FactSystem) -> Transformer:
+        order = np.arange(system.relations)
+        order[:2] = order[:2][::-1]
+        return t1.construct(FactSystem(system.answers[order]))
+
+    verdict = search_systems(mixed_up, Task())
+    failure = verdict.counterexample
+    assert failure is not None
+    assert failure.system in (FactSystem([[0, 1], [1, 0]]), FactSystem([[1, 0], [0, 1]]))
+    assert (failure.subject, failure.word) == (0, (0,))
+
+
+def test_searching_sound_constructions() -> None:
+    for construct, task in (
+        (t1.construct, Task()),
+        (lambda system: t2.construct(system, 2, 2), Task(2)),
+        (lambda system: t3b.construct_learned(system, 3, 2), Task(3, 2)),
+    ):
+        verdict = search_systems(construct, task, 1, examples=15)
+        assert verdict.holds
+        assert verdict.systems >= 10
+        again = search_systems(construct, task, 1, examples=15)
+        assert (again.queries, again.systems, again.margin) == (verdict.queries, verdict.systems, verdict.margin)
+
+
+def test_nothing_to_check_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="no system to check"):
+        check_systems(t1.construct, [], Task())

@@ -1,0 +1,96 @@
+"""The ledger: margins of every size are told, and a refusal is never an empty ledger."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from constructions.suite import checks
+from constructions.verification.certificate import Certificate
+from constructions.weights import t1b
+from constructions.weights.catalogue import CATALOGUE, Setting
+from theory import FactSystem, InputError, Task
+from theory.records.files import save_model, save_system
+from theory.records.ledger import Row, as_table, short, summary, terminal, to_json
+
+
+@pytest.mark.parametrize(
+    ("margin", "shown", "number"),
+    [
+        (None, "", None),
+        (Fraction(2), "2", 2),
+        (Fraction(0), "0", 0),
+        (Fraction(1, 3), "0.3333", 1 / 3),
+        (Fraction(10**15), "1e+15", 10**15),
+        (Fraction(10**400), "1.000e+400", None),
+        (Fraction(-(10**400), 3), "-3.333e+399", None),
+        (Fraction(1, 10**400), "1e-400", 0.0),
+    ],
+)
+def test_margins_of_every_size(margin: Fraction | None, shown: str, number: float | None) -> None:
+    row = Row("model", "m", "sampled", "holds", "all", margin=margin)
+    assert short(margin) == shown
+    (found,) = json.loads(to_json([row]))
+    assert found["margin"] == number
+    assert ("margin_exact" in found) == (margin is not None)
+    if margin is not None:
+        assert Fraction(found["margin_exact"]) == margin
+
+
+def test_names_of_files_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    row = Row("model", "[red]\x1b[31m\nname", "sampled", "undecided", "[all]", detail="a\nb")
+    terminal(width=200).print(as_table([row]))
+    for line in summary([row]):
+        assert line.isprintable()
+    shown = capsys.readouterr().out
+    assert "[red]\\x1b[31m\\nname" in shown
+    assert "[all]" in shown
+
+
+@pytest.mark.parametrize("takes_fractions", [True, False])
+def test_fractions_too_many_to_list_are_certified_or_refused(
+    takes_fractions: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never an empty ledger, which would end with status 1."""
+
+    def certify(*arguments: Any) -> Certificate:
+        if not takes_fractions:
+            raise InputError("it takes integers")
+        return Certificate(True, 10, Fraction(1, 2), "")
+
+    system = FactSystem.random(5, 2)
+    weights, facts = tmp_path / "m.safetensors", tmp_path / "g.npy"
+    save_model(t1b.construct_circle(system), Task(), weights)
+    save_system(system, facts)
+    monkeypatch.setattr(checks, "MOST_LOGITS", 0)
+    monkeypatch.setattr(checks, "certify", certify)
+    if takes_fractions:
+        (row,) = checks.check_model(weights, facts, rational=True)
+        assert (row.rung, row.status, row.queries) == ("certificate", "holds", 10)
+    else:
+        with pytest.raises(InputError, match="it takes integers"):
+            checks.check_model(weights, facts, rational=True)
+
+
+def test_softmax_with_float_weights_is_judged(tmp_path: Path) -> None:
+    entry = next(each for each in CATALOGUE if "softmax" in each.name)
+    system, setting = FactSystem.random(4, 2), Setting(2, 1, 1)
+    model = entry.build(system, setting)
+    scaled = replace(model, W_U=model.W_U * 0.3, b_U=model.b_U * 0.3)
+    weights, facts = tmp_path / "m.safetensors", tmp_path / "g.npy"
+    save_model(scaled, entry.task(setting), weights)
+    save_system(system, facts)
+    row, *_ = checks.check_model(weights, facts, rational=False)
+    assert (row.rung, row.status) == ("exhaustive queries", "holds")
+
+
+@pytest.mark.parametrize("name", ["hops", "stride"])
+def test_more_hops_than_can_be_written_out_are_refused(name: str) -> None:
+    """2^(10^12) words would be counted for ever."""
+    with pytest.raises(InputError, match=f"{name} is 1000000000000; at most 10000 can be built"):
+        Setting(**{name: 10**12})

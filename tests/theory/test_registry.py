@@ -1,0 +1,109 @@
+"""The registry's formulas are those of the weights that are built, and its errors are clear."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.suite.checks import formulas
+from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entry
+from theory import FactSystem, InputError
+from theory.statements.powers import bits_of_power
+from theory.statements.registry import Quantity, derived, evaluate, theorem, theorems
+
+QUANTITIES: tuple[Quantity, ...] = ("dimension", "width", "parameters")
+
+
+@given(
+    st.sampled_from(CATALOGUE),
+    st.integers(2, 12),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.integers(1, 3),
+)
+def test_formulas_are_those_of_the_weights(
+    made: Entry, entities: int, relations: int, hops: int, bits: int, stride: int
+) -> None:
+    if entities * relations**hops > 300 or (made.name == "lookup" and entities**relations > 2000):
+        return
+    setting = Setting(hops, bits, stride)
+    model = made.build(FactSystem.random(entities, relations), setting)
+    task = made.task(setting)
+    for quantity in QUANTITIES:
+        value = evaluate(
+            made.theorem,
+            quantity,
+            entities=entities,
+            relations=relations,
+            hops=task.hops,
+            bits=bits,
+            stride=task.stride,
+            construction=formulas(made).name,
+        )
+        if formulas(made).width_is_bound and quantity != "dimension":
+            assert getattr(model, quantity) <= value
+        else:
+            assert getattr(model, quantity) == value, quantity
+
+
+def test_every_construction_is_in_the_registry_and_the_other_way_round() -> None:
+    ours = {(e.theorem, formulas(e).name) for e in CATALOGUE if "softmax" not in e.name}
+    theirs = {(t.identifier, c.name) for t in theorems().values() for c in t.constructions}
+    assert ours == theirs
+
+
+def test_huge_sizes_are_exact() -> None:
+    size = {"entities": 10**12, "relations": 1000, "hops": 64}
+    assert evaluate("T2", "dimension", **size, bits=7) == 1000**64 * 6  # 40 bits in digits of 7
+    assert evaluate("T2e", "dimension", **size) == 1000**32 * 40
+    assert evaluate("T1d", "dimension", entities=10**12, relations=1000) == (10**12000 - 1).bit_length()
+
+
+def test_derived_numbers() -> None:
+    values = {str(symbol): value for symbol, value in derived(100, 3, 5, 2, 2).items()}
+    assert values == {
+        **{"N": 100, "R": 3, "k": 5, "b": 2, "j": 2, "p": 7, "q": 4, "l": 2, "i": 10, "t": 11, "a": 4},
+        **{"s": 3, "rho": 1, "e": 1, "h": 3, "g": 2, "c": 2, "m": 1, "u": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: theorem("T99"), "'T99' is no theorem; there are T1, T1b"),
+        (lambda: theorem("T1c").construction(), "T1c has no construction None; it has: none"),
+        (lambda: theorem("T2e").construction("both"), "it has: untied, tied"),
+        (lambda: evaluate("T1", "dimension", entities=1, relations=2), "entities must be a whole number of at least 2"),
+        (lambda: evaluate("T1", "dimension", entities=4, relations=2, bits=0), "bits must be a whole number"),
+        (lambda: entry("T2e", "both"), "T2e has no construction 'both'; it has: untied, tied"),
+        (lambda: entry("T5"), "T5 has no construction"),
+    ],
+)
+def test_errors_say_what_would_be_right(call: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call()  # type: ignore[operator]
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_theorem_has_a_statement_assumptions_and_a_proof() -> None:
+    for each in theorems().values():
+        assert each.statement
+        assert each.assumptions
+        assert len(each.proof) > 60
+
+
+@given(st.one_of(st.integers(2, 70), st.integers(2, 2**70)), st.integers(1, 300))
+def test_bits_of_a_power_are_those_of_the_power(base: int, exponent: int) -> None:
+    assert bits_of_power(base, exponent) == (base**exponent - 1).bit_length()
+
+
+def test_bits_of_a_power_that_no_memory_holds() -> None:
+    """log2 3 = 1.58496250072115618145.., log2 (2^64 - 1) = 64 - 7.8e-20."""
+    assert bits_of_power(3, 10**18) == 1584962500721156182
+    assert bits_of_power(2**64 - 1, 10**10) == 64 * 10**10
+    assert bits_of_power(2**64 + 1, 10**10) == 64 * 10**10 + 1
+    assert bits_of_power(2**64, 10**30) == 64 * 10**30
+    assert derived(5, 10**12)  # which ran for ever

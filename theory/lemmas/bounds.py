@@ -1,0 +1,152 @@
+"""Lemmas that set the constructions against the lower bounds: where they meet, and the limits in which they do.
+
+Logarithms are to base 2. Of p = ⌈log2 N⌉ and q = ⌈p/b⌉ only log2 N <= p < log2 N + 1 and p <= b·q < p + b are used.
+Uses `theory.lemmas.proving`; collected in `theory.lemmas.collection`.
+"""
+
+from __future__ import annotations
+
+import sympy
+import z3
+
+from theory.lemmas.proving import Proof, Term, all_of, by_identity, by_invariant, by_limit, by_z3, lemma
+
+N, R, B, K = sympy.symbols("N R b k", positive=True)
+
+
+def log2(value: Term) -> Term:
+    """The SymPy logarithm to base 2."""
+    return sympy.log(value) / sympy.log(2)
+
+
+def binary_entropy(rate: Term) -> Term:
+    """h(ε) = -ε·log2 ε - (1-ε)·log2(1-ε), for SymPy."""
+    return -rate * log2(rate) - (1 - rate) * log2(1 - rate)
+
+
+@lemma("T1.optimal", "sympy")
+def sign_codes_are_optimal(surplus: Term = 1) -> Proof:
+    """As N grows, for every R, T1's bits a subject R·p over T1c's R·log2 N tend to 1, and so do all subjects' N·R·p
+    over R·log2 N!: each ratio is at least 1 and below the same one with log2 N + 1 for p."""
+    return all_of(
+        {
+            "universal": by_limit(R * (log2(N) + surplus) / (R * log2(N)), N, sympy.oo, 1),
+            "every model": by_limit(
+                N * R * (log2(N) + surplus) / (R * sympy.loggamma(N + 1) / sympy.log(2)), N, sympy.oo, 1
+            ),
+        }
+    )
+
+
+@lemma("T1b.no-gap", "sympy")
+def no_gap(bits_left: Term = 0) -> Proof:
+    """For N = 2^p with p = b·q, T1b's dimension R·q is exactly T1c's bound R·log2(N)/b, for all R, q, b."""
+    q = sympy.symbols("q", positive=True)
+    return by_identity(R * q, R * log2(2 ** (B * q - bits_left)) / B)
+
+
+@lemma("T1d.minimum", "z3")
+def nested_ceilings(surplus: Term = 0) -> Proof:
+    """For all real y > 0 and integers b >= 1, ⌈⌈y⌉/b⌉ is the least integer d with d·b >= y: T1d's lookup, with y =
+    R·log2 N and ⌈y⌉ the bits of its index, has exactly the least dimension that T1c allows."""
+    y = z3.Real("y")
+    bits, index_bits, dimension, smaller = z3.Ints("b index_bits d d'")
+    known = [y > 0, bits >= 1, z3.ToReal(index_bits) >= y, z3.ToReal(index_bits) < y + 1]
+    known += [dimension * bits >= index_bits, (dimension - 1) * bits < index_bits]
+    return all_of(
+        {
+            "enough": by_z3(z3.ToReal((dimension - surplus) * bits) >= y, *known),
+            "least": by_z3(z3.ToReal(smaller * bits) < y, *known, smaller <= dimension - 1),
+        }
+    )
+
+
+@lemma("T2d.falling-factorial", "z3")
+def falling_factorial(power: Term = 1) -> Proof:
+    """For all integers 1 <= n < N, (N - n)^n <= (N)_n <= N^n: R^k·log2(N - R^{k-1}) <= R·log2 (N)_{R^{k-1}} <= R^k·log2
+    N at n = R^{k-1}."""
+    entities, count, chosen, lower, upper, factor = z3.Ints("N n i lower upper (N)_i")
+    return by_invariant(
+        z3.And(lower > 0, lower <= factor, factor <= upper, chosen >= 0),
+        [
+            (lower, z3.IntVal(1), lower * (entities - count)),
+            (factor, z3.IntVal(1), factor * (entities - chosen * power)),
+            (upper, z3.IntVal(1), upper * entities),
+            (chosen, z3.IntVal(0), chosen + 1),
+        ],
+        z3.And(lower <= factor, factor <= upper),
+        always=[count >= 1, count < entities],
+        each_step=[chosen < count],
+    )
+
+
+@lemma("T2d.half", "z3")
+def at_least_half(smallest: Term = 2) -> Proof:
+    """For R >= 2 and 1 + R + .. + R^k <= N, N - R^{k-1} >= N/2: so R^k·(log2 N - 1) <= R^k·log2(N - R^{k-1})."""
+    entities, relations, power = z3.Ints("N R R^(k-1)")
+    return by_z3(2 * (entities - power) >= entities, relations >= smallest, power >= 1, relations * power <= entities)
+
+
+@lemma("T2.optimal", "sympy")
+def direct_is_optimal(exponent: Term = 1) -> Proof:
+    """As N grows, for all R, k, b, T2's bits a subject R^k·b·q over T2d's R·log2 (N)_{R^{k-1}} tend to 1.
+
+    The ratio is at least 1, and below R^k·(log2 N + b)/(R^k·log2(N - n)) with n = R^{k-1}, by T2d.falling-factorial and
+    b·q < p + b.
+    """
+    n = sympy.symbols("n", positive=True)
+    return by_limit(R**K * (exponent * log2(N) + B) / (R**K * log2(N - n)), N, sympy.oo, 1)
+
+
+@lemma("T2c.dichotomy", "z3")
+def dichotomy(share: Term = 8) -> Proof:
+    """For all R, k, N, L >= 0 and m = ⌊N/(2R^{k-1})⌋ >= 1, B + m·d·b >= m·R^k·L implies d·b >= R^k·L/2 or B >= NRL/8.
+
+    m >= N/(4R^{k-1}), since ⌊y⌋ >= y/2 for y >= 1.
+    """
+    facts, bits, power, relations, entities, length, roots = z3.Reals("B d·b R^(k-1) R N L m")
+    one_side = bits >= relations * power * length / 2
+    other_side = facts >= entities * relations * length / share
+    return by_z3(
+        z3.Or(one_side, other_side),
+        facts + roots * bits >= roots * relations * power * length,
+        *[roots >= 1, entities < 2 * power * (roots + 1), power >= 1, relations >= 1, length >= 0],
+    )
+
+
+@lemma("T2e.exponent", "sympy")
+def exponent_halves(backward: Term = 1) -> Proof:
+    """With k = 2f or 2f + 1, T2e's R^⌈k/2⌉·p coordinates over T2's R^k·p (at one bit) are R^-f: for every k >= 2 the
+    ratio tends to 0 as R grows, and for every R >= 2 as k grows."""
+    f, odd, p, above_one = sympy.symbols("f odd p n", positive=True)
+    ratio = R ** (f + odd) * p / (R ** (2 * f + odd) * p)
+    return all_of(
+        {
+            "ratio": by_identity(ratio, R ** (-f * backward)),
+            "many relations": by_limit(R ** (-f), R, sympy.oo, 0),
+            "many hops": by_limit((1 + above_one) ** (-f), f, sympy.oo, 0),
+        }
+    )
+
+
+@lemma("T3.no-exponent", "sympy")
+def chains_beat_direct(growth: Term = 1) -> Proof:
+    """For every R >= 2 and q, T3's dimension R·q + 2 over T2's R^k·q tends to 0 as the number of hops k grows."""
+    above_one, q = sympy.symbols("n q", positive=True)
+    relations = 1 + above_one
+    return by_limit((relations * q + 2) / (relations ** (growth * K) * q), K, sympy.oo, 0)
+
+
+@lemma("T8.no-error", "sympy")
+def no_error(weight: Term = 1) -> Proof:
+    """As ε falls to 0, T8's bounds tend to T1c's, for all N and R: R·(log2 N - h(ε) - ε·log2(N-1)) to R·log2 N, and
+    R·(log2 N! - N·h(ε) - N·ε·log2(N-1)) to R·log2 N!."""
+    rate = sympy.symbols("epsilon", positive=True)
+    lost = binary_entropy(rate) + rate * log2(N - 1)
+    log_factorial = sympy.loggamma(N + 1) / sympy.log(2)
+    return all_of(
+        {
+            "universal": by_limit(R * (weight * log2(N) - lost), rate, 0, R * log2(N)),
+            "every model": by_limit(R * (log_factorial - N * lost), rate, 0, R * log_factorial),
+        }
+    )

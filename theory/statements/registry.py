@@ -1,0 +1,188 @@
+"""The theorems: statement, assumptions, formulas, proof. Everything else in the project cites them by identifier.
+
+Formulas are SymPy expressions in
+
+    N entities, R relations, k hops, b bits of a subject entry, j hops a step of a chain (the stride)
+
+and, so that they stay polynomials, in whole numbers derived from these:
+
+    p = ⌈log2 N⌉    q = ⌈p/b⌉    l = ⌈log2 R⌉    i = ⌈⌈R·log2 N⌉/b⌉    t = ⌈R·p/b⌉    a = ⌈log2 2k⌉    h = ⌈k/2⌉, g =
+    ⌊k/2⌋ s = ⌈k/j⌉ steps, ρ = k - (s-1)·j hops of the first;  e = 1 if ρ ≠ j else 0
+    c = min(2, R-1) coordinates of a relation code;  m = 1 if R > 1 else 0;  u = 1 if R > 1 and k > 1 else 0
+
+The paper that the project is about, "Geometric Factual Recall in Transformers" (arXiv 2605.12426), gave the ideas of
+claims 1 to 3 and 5; the statements and proofs here are the project's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+import sympy
+
+from theory.definitions.fact_system import check_count
+from theory.definitions.task import Task
+from theory.errors import InputError
+from theory.statements.assumptions import Assumption
+from theory.statements.inequalities import INEQUALITIES, Inequality
+from theory.statements.powers import bits_of_power
+
+N, R, k, b, j = sympy.symbols("N R k b j", integer=True, positive=True)
+p, q, i, t, a, s, rho, h = sympy.symbols("p q i t a s rho h", integer=True, positive=True)
+l, g, c, e, m, u = sympy.symbols("l g c e m u", integer=True, nonnegative=True)
+
+Quantity = Literal["dimension", "width", "parameters"]
+
+
+@dataclass(frozen=True)
+class Construction:
+    """What one explicit construction of a theorem costs, for every valid (N, R, k, b, j).
+
+    `margin` is the margin that it claims: every query's is at least that (0: positive). `width` and `parameters` are
+    exact unless `width_is_bound`. `universal`: nothing but the subject table depends on the facts. `readout` is fixed,
+    learned or tied. `superposed`: subject rows are linear in the codes of the answers to single relations, or to words
+    (T7).
+    """
+
+    name: str
+    dimension: sympy.Expr
+    width: sympy.Expr
+    parameters: sympy.Expr | None
+    margin: int
+    universal: bool
+    readout: Literal["fixed", "learned", "tied"] = "fixed"
+    width_is_bound: bool = False
+    superposed: Literal["", "relations", "words"] = ""
+
+    def formula(self, quantity: Quantity) -> sympy.Expr:
+        """The expression of a quantity; InputError when there is none."""
+        expression = {"dimension": self.dimension, "width": self.width, "parameters": self.parameters}.get(quantity)
+        if expression is None:
+            raise InputError(f"construction {self.name!r} has no formula for {quantity!r}")
+        return expression
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A statement with its assumptions and proof: those of all its parts. `constructions` is empty for lower bounds."""
+
+    identifier: str
+    title: str
+    assumptions: tuple[Assumption, ...]
+    statement: str
+    proof: str
+    constructions: tuple[Construction, ...] = field(default=())
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        """The lower bounds of the theorem, each with the assumptions that it stands on; empty where it has none."""
+        return INEQUALITIES.get(self.identifier, ())
+
+    def construction(self, name: str | None = None) -> Construction:
+        """The construction of that name, or the first. InputError when there is none."""
+        for candidate in self.constructions:
+            if name is None or candidate.name == name:
+                return candidate
+        names = ", ".join(candidate.name for candidate in self.constructions) or "none"
+        raise InputError(f"{self.identifier} has no construction {name!r}; it has: {names}")
+
+
+def single_block_parameters(
+    dimension: sympy.Expr,
+    width: sympy.Expr,
+    *,
+    positions: sympy.Expr,
+    heads: sympy.Expr,
+    query: sympy.Expr,
+    value: sympy.Expr,
+    answers: sympy.Expr = N,
+) -> sympy.Expr:
+    """The number of weights of a single-block transformer: every entry of every tensor."""
+    tokens = (N + R + positions) * dimension
+    attention = heads * dimension * (2 * query + 2 * value)
+    mlp = 2 * dimension * width + width + dimension
+    return tokens + attention + mlp + (dimension + 1) * answers
+
+
+@cache
+def theorems() -> dict[str, Theorem]:
+    """All theorems by identifier, in the order of the numbers: every `Theorem` of the modules that state them."""
+    from theory.statements import lower_bounds, upper_bounds
+
+    stated = [*vars(upper_bounds).values(), *vars(lower_bounds).values()]
+    known = {each.identifier: each for each in stated if isinstance(each, Theorem)}
+    return {identifier: known[identifier] for identifier in sorted(known, key=numbered)}
+
+
+def numbered(identifier: str) -> tuple[int, str]:
+    """The key that sorts identifiers by their numbers, and then by their letters: T1, T1b, T2, .., T10."""
+    digits = "".join(letter for letter in identifier if letter.isdigit())
+    return int(digits or 0), identifier
+
+
+def theorem(identifier: str) -> Theorem:
+    """The theorem of that identifier. InputError, listing them, for an unknown one."""
+    if identifier not in theorems():
+        raise InputError(f"{identifier!r} is no theorem; there are {', '.join(theorems())}")
+    return theorems()[identifier]
+
+
+def in_order(claims: Iterable[str]) -> list[str]:
+    """The claims, each once, in the order of the numbers; all theorems if there are none. InputError for an unknown
+    one."""
+    named = {theorem(claim).identifier for claim in claims}
+    return [identifier for identifier in theorems() if identifier in named or not named]
+
+
+def derived(
+    entities: int, relations: int, hops: int = 1, bits: int = 1, stride: int | None = None
+) -> dict[sympy.Symbol, int]:
+    """The value of every symbol, for the given N, R, k, b, j (the stride is k unless given)."""
+    check_count("entities", entities, at_least=2)
+    check_count("relations", relations)
+    check_count("bits", bits)
+    task = Task(hops, stride or hops)
+    length = (entities - 1).bit_length()
+    return {
+        N: entities,
+        R: relations,
+        k: hops,
+        b: bits,
+        j: task.stride,
+        p: length,
+        q: -(-length // bits),
+        l: (relations - 1).bit_length(),
+        i: -(-bits_of_power(entities, relations) // bits),
+        t: -(-relations * length // bits),
+        a: (2 * hops - 1).bit_length(),
+        h: -(-hops // 2),
+        g: hops // 2,
+        s: task.steps,
+        rho: task.first_step,
+        e: int(task.first_step != task.stride),
+        c: min(2, relations - 1),
+        m: int(relations > 1),
+        u: int(relations > 1 and hops > 1),
+    }
+
+
+def evaluate(
+    identifier: str,
+    quantity: Quantity,
+    *,
+    entities: int,
+    relations: int,
+    hops: int = 1,
+    bits: int = 1,
+    stride: int | None = None,
+    construction: str | None = None,
+) -> int:
+    """The dimension, width or number of parameters of a theorem's construction (the first unless named), exactly."""
+    expression = theorem(identifier).construction(construction).formula(quantity)
+    values = {
+        symbol: sympy.Integer(value) for symbol, value in derived(entities, relations, hops, bits, stride).items()
+    }
+    return int(expression.xreplace(values).doit())
