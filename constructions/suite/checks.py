@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.definitions.transformer import Rounding
 from theory.records.ledger import Row, Rung, Status
 from theory.records.loading import load_model_as_said, load_system
-from theory.records.work import ENDLESS, LONG, Size, Work, require_possible, smaller
+from theory.records.work import ENDLESS, LONG, Size, Work, require_possible, smaller, spelt
 from theory.statements.registry import Construction, Quantity, evaluate, theorem
 
 # At most this many logits are computed query by query; beyond it queries are sampled.
@@ -84,7 +83,7 @@ def _require_buildable(entry: Entry, sizes: Sizes) -> None:
     parameters = _formula(entry, sizes, "parameters")
     if parameters > MOST_PARAMETERS:
         raise InputError(
-            f"{entry.theorem} ({entry.name}) would have {_count(parameters)} weights; at most 2^33 can be built"
+            f"{entry.theorem} ({entry.name}) would have {spelt(parameters)} weights; at most 2^33 can be built"
         )
 
 
@@ -159,7 +158,7 @@ def check_queries(entry: Entry, sizes: Sizes) -> Row:
     """Every query, all logits, exactly or enclosed by intervals; sampled queries where there are too many to list."""
     if not entry.exact and not can_be_enclosed(entry, sizes):
         raise InputError(
-            f"{entry.theorem} ({entry.name}): {_count(extent_of(entry, sizes).logits)} logits are too many to enclose "
+            f"{entry.theorem} ({entry.name}): {spelt(extent_of(entry, sizes).logits)} logits are too many to enclose "
             f"one by one; at most {MOST_LOGITS_BY_INTERVALS} are"
         )
     require_work(entry, sizes, querying(entry))
@@ -193,7 +192,7 @@ def check_certificate(entry: Entry, sizes: Sizes) -> Row:
     require_work(entry, sizes, certifying)
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     found = certify(transformer, system, task, claimed_margin(entry))
-    row = _row(entry, sizes, "certificate", f"all {_count(found.queries)} queries of one system", transformer)
+    row = _row(entry, sizes, "certificate", f"all {spelt(found.queries)} queries of one system", transformer)
     row = replace(row, queries=found.queries, systems=1, margin=found.margin)
     return _judged(row, "holds" if found.accepted else "undecided", found.reason)
 
@@ -318,7 +317,7 @@ def check_transformer(
     certificate = certify(transformer, system, task)
     if certificate.accepted or not listed:
         row = replace(row, rung="certificate", queries=certificate.queries, margin=certificate.margin)
-        row = replace(row, counterexample=None, coverage=f"all {_count(certificate.queries)} queries{note}")
+        row = replace(row, counterexample=None, coverage=f"all {spelt(certificate.queries)} queries{note}")
         rows.append(_judged(row, "holds" if certificate.accepted else "undecided", certificate.reason))
     return rows
 
@@ -385,11 +384,6 @@ def _with_verdict(row: Row, verdict: Verdict) -> Row:
     if verdict.holds:
         return row
     return replace(row, status="fails", detail=str(verdict.counterexample), counterexample=verdict.counterexample)
-
-
-def _count(number: int) -> str:
-    """A count in words that fit: exact up to a million, else as the power of ten at or below it."""
-    return str(number) if number < 10**6 else f"10^{Decimal(number).adjusted()}"
 
 
 def _rough(error: Fraction | None) -> str:
