@@ -101,8 +101,7 @@ class ModelClass:
 class Built:
     """A construction in the tables: its place in the registry, what it is held against, and what depends on the facts.
 
-    table_rows: rows of d·b bits for each entity; memory: bits that depend on the facts outside them; digits: whether
-    entries are digits of b bits, or signs whatever b is.
+    table_rows: rows of d·b bits for each entity; memory: bits that depend on the facts outside them.
     """
 
     label: str
@@ -110,7 +109,6 @@ class Built:
     model: ModelClass
     table_rows: int = 1
     memory: int = 0
-    digits: bool = True
 
 
 def settings(
@@ -191,11 +189,11 @@ def _constructions(setting: BoundSetting) -> list[Built]:
     memory = setting.entities * setting.relations**setting.hops * length
     deep_memory = setting.entities * setting.relations * length if many else 0
     universal = ModelClass("universal")
-    middle = [Built("T2e", "untied", ModelClass("any", "learned"), table_rows=2, digits=False)]
+    middle = [Built("T2e", "untied", ModelClass("any", "learned"), table_rows=2)]
     if setting.hops % 2:
-        middle.append(Built("T2e split", "split", ModelClass("any", "learned"), table_rows=2, digits=False))
+        middle.append(Built("T2e split", "split", ModelClass("any", "learned"), table_rows=2))
     if setting.readout == "tied":
-        middle = [Built("T2e", "tied", ModelClass("any", "tied"), digits=False)]
+        middle = [Built("T2e", "tied", ModelClass("any", "tied"))]
     single = [
         Built("T1b", "digits", universal),
         Built("T1d", "lookup", universal),
@@ -203,15 +201,15 @@ def _constructions(setting: BoundSetting) -> list[Built]:
     ]
     strided = Built("T3b", "fixed", ModelClass("chain", "fixed", STRIDE))
     if setting.readout == "learned":
-        strided = Built("T3b", "learned", ModelClass("chain", "learned", STRIDE), table_rows=2, digits=False)
+        strided = Built("T3b", "learned", ModelClass("chain", "learned", STRIDE), table_rows=2)
     return [
         *([] if many else single),
         Built("T2", "direct", universal),
-        Built("T2b", "memory", ModelClass("any"), table_rows=0, memory=memory, digits=False),
+        Built("T2b", "memory", ModelClass("any"), table_rows=0, memory=memory),
         *middle,
         Built("T3", "parabola", ModelClass("chain")),
         *([strided] if many else []),
-        Built("T4", "deep", ModelClass("any"), memory=deep_memory, digits=False),
+        Built("T4", "deep", ModelClass("any"), memory=deep_memory),
     ]
 
 
@@ -243,10 +241,9 @@ def _row_of_bound(
 
 def _upper_row(setting: BoundSetting, built: Built) -> BoundRow:
     identifier = built.label.split()[0]
-    bits = setting.bits if built.digits else 1
     stride = built.model.stride if identifier == "T3b" else None
     dimension, width, parameters = _costs(
-        identifier, built.construction, setting.entities, setting.relations, setting.hops, bits, stride
+        identifier, built.construction, setting.entities, setting.relations, setting.hops, setting.bits, stride
     )
     bound = strongest(built.model, setting, built.memory)
     return BoundRow(

@@ -185,3 +185,7 @@ def test_absurd_sizes_get_one_line(sizes: tuple[int, int, int]) -> None:
     assert "\n" not in str(refused.value)
     with pytest.raises(InputError, match="answer-vectors: "):
         brute_force("answer-vectors", *sizes)
+
+
+def test_one_hop_is_exact_from_the_first_size_on() -> None:
+    assert [exact_from(relations, 1) for relations in (1, 2, 7)] == [1, 1, 1]
