@@ -103,6 +103,8 @@ def assumptions(found: list[Statement], folder: Path = FOLDER) -> dict[str, str]
         command = ["coqc", "-q", "-w", "none", "-R", str(folder), "Recall", str(source)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
     answers = [part.strip() for part in re.split(r"^tt\n\s+: unit\n", run.stdout, flags=re.MULTILINE)][:-1]
+    if run.returncode < 0:
+        raise ProofError(f"Coq was stopped by signal {-run.returncode} while it looked for assumptions")
     if run.returncode or len(answers) != len(names):
         raise ProofError(f"the theorems of theorems.toml are not all there: {run.stderr.strip()}")
     return dict(zip(names, answers, strict=True))

@@ -28,6 +28,7 @@ from bounds.enclosure import log2_falling
 from bounds.lower.bound import Bound
 from bounds.lower.dichotomy import loop_bound, tree_bound
 from bounds.lower.information import total_information, universal_single_hop
+from bounds.lower.learned_readout import full_bound
 from constructions.weights.catalogue import Setting, entry
 from theory import FactSystem, Transformer
 
@@ -91,6 +92,11 @@ def bound_cases() -> Iterator[BoundCase]:
         yield BoundCase("T2c", "T2c", f"t2c_tree_bound {n} {r} {k} {m}", tree_bound(n, r, k, m))
     for n, r, k, m, d, e in ((5, 2, 1, 3, 1, 1), (9, 2, 3, 2, 2, 2), (30, 3, 4, 2, 3, 4), (20, 4, 3, 5, 2, 2)):
         yield BoundCase("T2c", "T2cLoops", f"t2c_loop_bound {n} {r} {m} {d} {e}", loop_bound(n, r, k, m, d, e))
+
+    for n, r, f, m in ((7, 2, 0, 7), (20, 2, 1, 4), (64, 2, 2, 4), (30, 3, 1, 2)):
+        for tied in (False, True):
+            term = f"t2e_odd_bound {r} {f} {m} {str(tied).lower()}"
+            yield BoundCase("T2e", "T2eOdd", term, full_bound(n, r, 2 * f + 1, m, tied=tied))
 
 
 def evaluate(files: Sequence[str], terms: Sequence[str]) -> list[Numbers]:

@@ -70,6 +70,13 @@ def test_a_file_begins_with_what_it_proves(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("(** * ")
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_a_file_mirrors_python_that_is_there(path: Path) -> None:
+    header = path.read_text(encoding="utf-8").split("*)")[0]
+    for named in re.findall(r"\[((?:theory|constructions|bounds)/[\w/]+\.py)\]", header):
+        assert (ROOT / named).is_file(), named
+
+
 def test_the_page_says_what_is_proved_and_what_is_not() -> None:
     page = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if re.match(r"\| T\d+\w* \|", line)]
