@@ -22,8 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+# Of Debian 12.
 PACKAGES = (
-    "coq libcoq-mathcomp-ssreflect libcoq-mathcomp-fingroup libcoq-mathcomp-algebra libcoq-mathcomp-zify "
+    "coq",
+    "libcoq-mathcomp-ssreflect",
+    "libcoq-mathcomp-fingroup",
+    "libcoq-mathcomp-algebra",
+    "libcoq-mathcomp-zify",
+)
+ABSENT = (
+    f"Coq is not installed; the proofs need the packages {' '.join(PACKAGES)} "
     "(Debian 12; about 230 MB: apt-get install --no-install-recommends ...)"
 )
 FORBIDDEN = re.compile(
@@ -87,7 +95,7 @@ def left_out(folder: Path = FOLDER) -> list[str]:
 def compile_all(folder: Path = FOLDER) -> None:
     """Compile what is out of date. Raises ProofError where Coq is missing or does not accept a file."""
     if shutil.which("coqc") is None:
-        raise ProofError(f"Coq is not installed; the proofs need the packages {PACKAGES}")
+        raise ProofError(ABSENT)
     if subprocess.run(["make", "--no-print-directory", "-C", str(folder)], check=False).returncode:
         raise ProofError("Coq does not accept the proofs: see above")
 
