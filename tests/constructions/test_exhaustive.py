@@ -10,7 +10,13 @@ from hypothesis import given, settings
 
 from constructions.campaign.evaluator import evaluate
 from constructions.verification import exhaustive
-from constructions.verification.exhaustive import Counterexample, Verdict, check_every_query, check_sampled_queries
+from constructions.verification.exhaustive import (
+    Counterexample,
+    Verdict,
+    check_every_query,
+    check_sampled_queries,
+    margins_of,
+)
 from constructions.weights import t1, t1b, t2, t3, t3b, t6
 from tests.helpers.models import EXACT, Case, Model, cases, named
 from theory import FactSystem, InputError, Task, Transformer
@@ -148,6 +154,31 @@ def test_sampled_queries() -> None:
     subject, word = found(failures[0]).subject, found(failures[0]).word
     assert found(failures[0]).expected == other.follow(word)[subject]
     assert found(failures[0]).got == system.follow(word)[subject]
+
+
+def test_a_sample_drawn_in_pieces_is_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    system, other = FactSystem.random(50, 3), FactSystem.random(50, 3, seed=1)
+    transformer = t2.construct(system, 2, 3)
+    at_once = check_sampled_queries(transformer, other, Task(2), 100, seed=7)
+    monkeypatch.setattr(exhaustive, "CHUNK", 1)
+    assert check_sampled_queries(transformer, other, Task(2), 100, seed=7) == at_once
+
+
+@pytest.mark.parametrize(
+    "logits",
+    [
+        np.array([[2**24], [-(2**24) + 1], [-(2**24)]], np.float32),
+        np.array([[2**61], [-(2**61) + 1], [-(2**61)]]),
+        np.array([[127], [-126], [-128]], np.int8),
+        np.array([[2**70], [-(2**70) + 1], [-(2**80)]], object),
+        np.array([[5.0], [2**53], [2**53 - 1]]),
+    ],
+)
+@pytest.mark.parametrize("answer", [0, 1, 2])
+def test_margins_are_exact_in_every_type(logits: np.ndarray, answer: int) -> None:
+    values = [int(value) for value in logits[:, 0].tolist()]
+    expected = values[answer] - max(values[:answer] + values[answer + 1 :])
+    assert int(margins_of(logits.copy(), np.array([answer]))[0]) == expected
 
 
 def test_sampling_one_query_checks_no_other() -> None:
