@@ -174,6 +174,7 @@ def count(
 @click.option("--shared-bits", default="0", show_default=True, help="B, bits outside the subject table.")
 @click.option("--readout", type=click.Choice(["fixed", "learned", "tied"]), default="fixed", show_default=True)
 @click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
+@click.option("--maps", is_flag=True, help="Facts that are arbitrary maps instead of bijections (T10).")
 @click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
 @click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
 @write_option("--out", "Write the table here instead of printing it.")
@@ -185,6 +186,7 @@ def bounds(
     shared_bits: str,
     readout: str,
     error: str,
+    maps: bool,
     depth: bool,
     layout: str,
     out: Path | None,
@@ -201,6 +203,7 @@ def bounds(
         readout=readout,
         error=error,
         depth=depth,
+        maps=maps,
         layout=layout,
     )
     if out is None:

@@ -15,15 +15,16 @@ import numpy as np
 
 from constructions.suite import t5, t7
 from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing
+from constructions.verification import systems as many
 from constructions.verification.certificate import certify
 from constructions.verification.exact import require_integers
 from constructions.verification.exhaustive import Verdict, check_every_query, check_sampled_queries, require_fit
 from constructions.verification.interval import check_every_query_by_intervals, circle_margin
 from constructions.verification.rounding import bfloat16, check_rounded
-from constructions.verification.systems import check_all_classes, check_all_systems, search_systems
 from constructions.weights import t1b, t1d, t2b
 from constructions.weights.catalogue import Entry, Setting
 from theory import FactSystem, InputError, Task, Transformer, all_words
+from theory.definitions.fact_system import all_map_systems
 from theory.definitions.transformer import Rounding
 from theory.records.ledger import Row, Rung, Status
 from theory.records.loading import load_model_as_said, load_system
@@ -43,16 +44,19 @@ ROUNDINGS: dict[str, Rounding] = {"float32": np.float32, "bfloat16": bfloat16}
 
 @dataclass(frozen=True)
 class Sizes:
-    """The size of one check: N, R, the setting (k, b, j), and the seed of the random system."""
+    """The size of one check: N, R, the setting (k, b, j), the seed of the random system, and whether it has any `maps`
+    for relations instead of bijections.
+    """
 
     entities: int
     relations: int
     setting: Setting
     seed: int = 0
+    maps: bool = False
 
     def system(self) -> FactSystem:
         """The random fact system of this size and seed."""
-        return FactSystem.random(self.entities, self.relations, self.seed)
+        return FactSystem.random(self.entities, self.relations, self.seed, maps=self.maps)
 
 
 def formulas(entry: Entry) -> Construction:
@@ -210,7 +214,7 @@ def check_rounding(entry: Entry, sizes: Sizes, precision: str) -> Row:
 
 def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
     """Every query of all (N!)^R systems of a small size, or of one of each class under relabelling."""
-    check = check_all_classes if classes else check_all_systems
+    check = many.check_all_classes if classes else many.check_all_systems
     verdict = check(
         _builder(entry, sizes.setting),
         sizes.entities,
@@ -225,9 +229,22 @@ def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
     return _with_verdict(row, verdict)
 
 
+def check_on_maps(check: Callable[[Entry, Sizes], Row], entry: Entry, sizes: Sizes) -> Row:
+    """T10: the check of a construction, on a system of arbitrary maps."""
+    return replace(check(entry, replace(sizes, maps=True)), claim="T10", construction=entry.label)
+
+
+def check_all_maps(entry: Entry, sizes: Sizes) -> Row:
+    """T10: every query of all N^(N·R) systems of maps of a small size."""
+    systems, builder = all_map_systems(sizes.entities, sizes.relations), _builder(entry, sizes.setting)
+    verdict = many.check_systems(builder, systems, entry.task(sizes.setting), claimed_margin(entry))
+    row = _row(entry, sizes, "exhaustive systems", f"all {verdict.systems} systems of maps", builder(sizes.system()))
+    return _with_verdict(replace(row, claim="T10", construction=entry.label), verdict)
+
+
 def search_for_failure(entry: Entry, setting: Setting, seed: int) -> Row:
     """Systems drawn by hypothesis, shrunk to the smallest failure if one fails."""
-    verdict = search_systems(_builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed)
+    verdict = many.search_systems(_builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed)
     row = _row(entry, Sizes(2, 1, setting, seed), "sampled", f"{verdict.systems} systems drawn at random", None)
     return _with_verdict(replace(row, entities=None, relations=None), verdict)
 

@@ -207,6 +207,13 @@ class Partition:
         return add(self.highest(np.maximum(outputs, 0)), self.lowest(np.minimum(outputs, 0)))
 
 
+def coordinates_read(codes: Integers, occupied: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The coordinates that the output occupies, if the codes [coordinates, answers] differ there; else all of them, for
+    where an output is always 0 answers are still told apart by their biases.
+    """
+    return np.flatnonzero(occupied) if distinct_columns(codes[occupied]) else np.arange(len(codes))
+
+
 class Readout:
     """The read-out restricted to the coordinates that the output can occupy: codes u [coordinates, answers], bias
     [answers], for `queries` outputs in all. Refused when two answers have the same code there.

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from constructions.verification import certificate, certify_prompts
 from constructions.verification.certificate import certify
+from constructions.verification.certify_attention import Refused, _winner
 from constructions.weights import t1, t1b, t3
 from tests.helpers.deciding import SYSTEM, decide, decide_softmax
 from tests.helpers.edits import damaged, widened
@@ -132,3 +134,37 @@ def test_models_of_every_shape_are_decided(
     transformer = random_model(shape, INTEGERS, kinds, seed)
     W_pos = np.concatenate([transformer.W_pos, transformer.W_pos[:1]])
     decide(dataclasses.replace(transformer, W_pos=W_pos), system, task)
+
+
+def test_prompts_are_run_only_where_no_argument_applies(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Fraction:
+        raise AssertionError("every prompt was run")
+
+    monkeypatch.setattr(certificate, "certify_prompts", refuse)
+    for model, margin in ((t1.construct(SYSTEM), 2), (t1b.construct(SYSTEM, 2), 1)):
+        assert certify(model, SYSTEM, Task()).margin == margin
+    assert not certify(t1.construct(SYSTEM), FactSystem.random(5, 2, seed=5), Task()).accepted
+
+
+def test_a_claim_of_nothing_is_the_default() -> None:
+    assert certify(t1b.construct(SYSTEM, 2), SYSTEM, Task()) == certify(t1b.construct(SYSTEM, 2), SYSTEM, Task(), 1)
+
+
+def test_the_gaps_of_a_head_are_the_least_by_rank() -> None:
+    """Two queries with gaps 1, 5 and 7, 2 to the position read: at least 1 and 5 in every prompt."""
+    low = np.array([[10, 10], [0, 0], [0, 0]])
+    high = np.array([[10, 10], [9, 3], [5, 8]])
+    winner, gaps = _winner(low, high, 0, 0)
+    assert (winner, gaps.tolist()) == (0, [1, 5])
+
+
+def test_the_work_of_running_prompts_is_told_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """5 subjects, 2 relations, 2 positions, and the weights of the block that are not 0."""
+    model = t1.construct(SYSTEM)
+    weights = sum(np.count_nonzero(array) for name, array in model.tensors() if name.startswith("blocks."))
+    products = 10 * 2 * weights
+    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", products)
+    assert certify_prompts.certify_prompts(model, SYSTEM, Task()) == 2
+    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", products - 1)
+    with pytest.raises(Refused, match=f"10 prompts are too many to run: {products} products, of at most {products - 1}"):
+        certify_prompts.certify_prompts(model, SYSTEM, Task())

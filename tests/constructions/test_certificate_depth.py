@@ -9,11 +9,11 @@ import pytest
 
 from constructions.verification import certify_depth
 from constructions.verification.certify_attention import Refused
-from constructions.verification.certify_depth import certify_deep
+from constructions.verification.certify_depth import States, certify_deep
 from constructions.weights import t4
 from tests.helpers.deciding import COMMUTING, SYSTEM, require_acceptance, require_refusal
 from tests.helpers.edits import put, raised, wider
-from theory import Block, Task, Transformer
+from theory import Block, FactSystem, Task, Transformer
 
 EVERYWHERE = slice(None)
 
@@ -114,3 +114,45 @@ def test_models_without_blocks() -> None:
     transformer = t4.construct(SYSTEM, 1)
     for residual in (True, False):
         require_refusal(dataclasses.replace(transformer, blocks=(), residual=residual), SYSTEM, Task())
+
+
+def test_without_a_residual_stream_everything_was_written_over() -> None:
+    """Block 0 leaves zeros at every position, also of the relation, which block 1 reads as if it were still there."""
+    ONE = np.eye(2, dtype=int)[None, :, :1]
+    nothing = Block(*(np.zeros((0, 2, 1), int),) * 3, np.zeros((0, 1, 2), int), *map(np.zeros, [(2, 0), 0, (0, 2), 2]))
+    reading = Block(
+        W_Q=ONE[:, ::-1],
+        W_K=ONE[:, ::-1],
+        W_V=ONE,
+        W_O=ONE.transpose(0, 2, 1),
+        W_in=np.array([[1, -1], [0, 0]]),
+        b_in=np.zeros(2, int),
+        W_out=np.array([[1, 0], [-1, 0]]),
+        b_out=np.zeros(2, int),
+    )
+    model = Transformer(
+        entities=2,
+        W_E=np.array([[0, 0], [0, 0], [-1, 0], [1, 0]]),
+        W_pos=np.array([[0, 0], [0, 1]]),
+        blocks=(reading,),
+        W_U=np.array([[-1, 1], [0, 0]]),
+        b_U=np.zeros(2, int),
+        attention="hardmax",
+    )
+    system = FactSystem([[0, 0], [1, 1]])
+    require_acceptance(model, system, Task())
+    require_refusal(dataclasses.replace(model, blocks=(nothing, reading)), system, Task())
+
+
+def test_the_relations_are_followed_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[int] = []
+    follow = certify_depth._follow
+
+    def followed(system: FactSystem, task: Task, states: States, hop: int) -> States:
+        places.append(hop)
+        return follow(system, task, states, hop)
+
+    monkeypatch.setattr(certify_depth, "_follow", followed)
+    system = FactSystem.random(5, 2)
+    assert certify_deep(t4.construct(system, 3), system, Task(3, 3)) == 2
+    assert places == [1, 2, 3]
