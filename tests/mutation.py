@@ -29,8 +29,32 @@ LOG = ROOT / "build" / "mutation.jsonl"
 SCORES = ROOT / "tests" / "mutation.json"
 EQUIVALENT = ROOT / "tests" / "mutation_equivalent.toml"
 
+_EXACT = ("exact_range", "exact", "exact_casts", "exhaustive")
+_CERTIFICATE = (
+    "certificate",
+    "certificate_readout",
+    "certificate_attacks",
+    "certificate_range",
+    "certificate_fractions",
+    "certificate_conversion",
+    "certificate_depth",
+)
+
 # Which tests are meant to hold which module.
 HELD_BY = {
+    "constructions/verification/integers.py": (*_EXACT, *_CERTIFICATE),
+    "constructions/verification/exact.py": (*_EXACT, "certificate_fractions"),
+    "constructions/verification/exhaustive.py": _EXACT,
+    "constructions/verification/systems.py": ("systems",),
+    "constructions/verification/rounding.py": ("rounding",),
+    "constructions/verification/balls.py": ("balls", "interval"),
+    "constructions/verification/interval.py": ("interval", "circle"),
+    "constructions/verification/certificate.py": _CERTIFICATE,
+    "constructions/verification/certify_attention.py": _CERTIFICATE,
+    "constructions/verification/certify_readout.py": _CERTIFICATE,
+    "constructions/verification/certify_step.py": _CERTIFICATE,
+    "constructions/verification/certify_depth.py": _CERTIFICATE,
+    "constructions/verification/certify_prompts.py": _CERTIFICATE,
     "bounds/counting/answer_vectors.py": ("answer_vectors",),
     "bounds/lower/bound.py": ("information", "frontier"),
     "bounds/counting/brute_force.py": ("counting", "answer_vectors"),
@@ -71,9 +95,16 @@ HELD_BY = {
     "empirical/mechanism/verdicts.py": ("mechanism_verdicts",),
     "empirical/statistics/shares.py": ("probing_maps", "mechanism_interventions"),
     "empirical/statistics/significance.py": ("probing_maps",),
+    "empirical/statistics/subspaces.py": ("mechanism_readout", "mechanism_interventions"),
+    "empirical/statistics/verdict.py": ("verdicts", "mechanism_verdicts"),
     "empirical/execution/database.py": ("store", "store_faults"),
+    "empirical/execution/engine.py": ("engine", "killed_workers"),
+    "empirical/execution/listing.py": ("store", "store_faults"),
+    "empirical/execution/local_pool.py": ("engine", "killed_workers"),
+    "empirical/execution/provenance.py": ("store",),
     "empirical/execution/records.py": ("records", "store"),
     "empirical/execution/store.py": ("store", "store_faults"),
+    "empirical/execution/worker.py": ("engine", "killed_workers"),
     "theory/definitions/fact_system.py": ("fact_system",),
     "theory/definitions/task.py": ("task",),
     "theory/definitions/transformer.py": ("transformer",),

@@ -7,6 +7,7 @@ Tried on the constructions, on other facts and tasks than theirs, and on damaged
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from constructions.verification import certificate
 from constructions.verification.certificate import certify
+from constructions.verification.certify_attention import Refused
 from constructions.weights import t1, t1b, t3
 from tests.helpers.deciding import SYSTEM, decide, decide_softmax
 from tests.helpers.edits import damaged, widened
@@ -32,13 +35,13 @@ every_certified_model = pytest.mark.parametrize("model", EXACT + SOFTMAX, ids=la
 def test_constructions_are_certified(model: Model, case: Case) -> None:
     transformer, task = model.build(case.system, case.hops, case.bits), model.task(case.hops)
     if model in SOFTMAX:
-        certificate = decide_softmax(transformer, case.system, task)
+        found = decide_softmax(transformer, case.system, task)
     else:
-        certificate, _ = decide(transformer, case.system, task)
-    assert certificate.accepted, certificate.reason
-    assert certificate.margin is not None
-    assert certificate.margin >= model.margin
-    assert certificate.queries == case.system.entities * case.system.relations**task.hops
+        found, _ = decide(transformer, case.system, task)
+    assert found.accepted, certificate.reason
+    assert found.margin is not None
+    assert found.margin >= model.margin
+    assert found.queries == case.system.entities * case.system.relations**task.hops
 
 
 @every_certified_model
@@ -65,6 +68,32 @@ def test_a_claim_above_the_margin_is_refused(model: Model) -> None:
     assert not refused.accepted
     assert refused.margin == margin
     assert str(margin) in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("argued", "listed", "margin"),
+    [(2, 7, 2), (0, 3, 3), (-1, 3, 3), (-1, -2, -2), (0, None, 0), (None, 3, 3), (None, 0, None), (None, None, None)],
+)
+def test_prompts_are_run_where_no_argument_proves_a_margin(
+    argued: int | None, listed: int | None, margin: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`None` is a refusal; what is refused for two reasons has the first."""
+
+    def planted(outcome: int | None, name: str) -> Callable[..., Fraction]:
+        def argue(*_: object) -> Fraction:
+            if outcome is None:
+                raise Refused(name)
+            return Fraction(outcome)
+
+        return argue
+
+    monkeypatch.setattr(certificate, "certify_single_block", planted(argued, "no argument"))
+    monkeypatch.setattr(certificate, "certify_prompts", planted(listed, "too many"))
+    found = certify(t1.construct(SYSTEM), SYSTEM, Task())
+    assert (found.accepted, found.margin) == (margin is not None and margin > 0, margin)
+    assert found.accepted == (found.reason == "")
+    if margin is None:
+        assert found.reason == "no argument"
 
 
 def test_large_systems_are_certified() -> None:
