@@ -72,7 +72,17 @@ def test_a_claim_above_the_margin_is_refused(model: Model) -> None:
 
 @pytest.mark.parametrize(
     ("argued", "listed", "margin"),
-    [(2, 7, 2), (0, 3, 3), (-1, 3, 3), (-1, -2, -2), (0, None, 0), (None, 3, 3), (None, 0, None), (None, None, None)],
+    [
+        (2, 7, 2),
+        (1, 7, 1),
+        (0, 3, 3),
+        (-1, 3, 3),
+        (-1, -2, -2),
+        (0, None, 0),
+        (None, 3, 3),
+        (None, 0, None),
+        (None, None, None),
+    ],
 )
 def test_prompts_are_run_where_no_argument_proves_a_margin(
     argued: int | None, listed: int | None, margin: int | None, monkeypatch: pytest.MonkeyPatch
@@ -92,8 +102,10 @@ def test_prompts_are_run_where_no_argument_proves_a_margin(
     found = certify(t1.construct(SYSTEM), SYSTEM, Task())
     assert (found.accepted, found.margin) == (margin is not None and margin > 0, margin)
     assert found.accepted == (found.reason == "")
-    if margin is None:
-        assert found.reason == "no argument"
+    if not found.accepted:
+        assert found.reason == (
+            "no argument" if margin is None else f"the margin that can be proved is {margin}, not 0"
+        )
 
 
 def test_large_systems_are_certified() -> None:

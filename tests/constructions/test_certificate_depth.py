@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from constructions.verification import certify_depth
-from constructions.verification.certify_attention import Refused
+from constructions.verification.certify_attention import Refused, _winner
 from constructions.verification.certify_depth import certify_deep
 from constructions.weights import t4
 from tests.helpers.deciding import COMMUTING, SYSTEM, require_acceptance, require_refusal
@@ -108,6 +108,16 @@ def idle(transformer: Transformer) -> Block:
     d = transformer.dimension
     nothing, heads = np.zeros((d, 0), int), np.zeros((0, d, 0), int)
     return Block(heads, heads, heads, np.zeros((0, 0, d), int), nothing, np.zeros(0, int), nothing.T, np.zeros(d, int))
+
+
+def test_the_gaps_to_the_winner_are_the_least_in_order_of_size() -> None:
+    """Two queries whose gaps are (7, 5) and (2, 9): the nearest is 2 away at least, and the next 7."""
+    low, high = np.array([[10, 10], [0, 0], [0, 0]]), np.array([[12, 12], [3, 8], [5, 1]])
+    for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0]):
+        winner, gaps = _winner(low[order], high[order], 0, 0)
+        assert (winner, gaps.tolist()) == (order.index(0), [2, 7])
+    with pytest.raises(Refused, match="head 3 does not read the same position for every prompt in step 2"):
+        _winner(low, np.array([[12, 12], [3, 10], [5, 1]]), 3, 1)
 
 
 def test_models_without_blocks() -> None:
