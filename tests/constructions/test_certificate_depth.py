@@ -10,6 +10,7 @@ import pytest
 from constructions.verification import certify_depth
 from constructions.verification.certify_attention import Refused, _winner
 from constructions.verification.certify_depth import certify_deep
+from constructions.verification.exhaustive import check_every_query
 from constructions.weights import t4
 from tests.helpers.deciding import COMMUTING, SYSTEM, require_acceptance, require_refusal
 from tests.helpers.edits import put, raised, wider
@@ -67,6 +68,27 @@ def test_deep_models_that_remember_the_first_relation() -> None:
     wrong = put(remembering, "W_U", (d - 1, 0), 50)
     assert certify_deep(wrong, SYSTEM, Task(2)) <= 0
     require_refusal(wrong, SYSTEM, Task(2))
+
+
+def test_deep_models_that_are_right_only_where_both_relations_are_the_same() -> None:
+    """The code of the first relation is remembered, and the read-out prefers answer 0 by how far the last one is below
+    it: every first relation must be followed with every last one.
+    """
+    plain = wider(t4.construct(SYSTEM, 2))
+    remembering = put(plain, "blocks.0.W_O", (1, 0, plain.dimension - 1), 1)
+    comparing = put(put(remembering, "W_U", (plain.dimension - 1, 0), 50), "W_U", (6, 0), -50)
+    assert certify_deep(comparing, SYSTEM, Task(2)) <= 0
+    failing = check_every_query(comparing, SYSTEM, Task(2)).counterexample
+    assert failing is not None
+    assert failing.word in ((0, 1), (1, 0))
+    require_refusal(comparing, SYSTEM, Task(2))
+
+
+def test_deep_models_without_a_residual_stream_have_no_embedding_left_to_read() -> None:
+    without = dataclasses.replace(t4.construct(SYSTEM, 2), residual=False)
+    with pytest.raises(Refused, match=r"W_Q of block \d reads coordinates that an earlier block has written"):
+        certify_deep(without, SYSTEM, Task(2))
+    require_refusal(without, SYSTEM, Task(2))
 
 
 def test_deep_models_that_remember_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
