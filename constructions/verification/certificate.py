@@ -57,9 +57,9 @@ def certify(
     queries = system.entities * system.relations**task.hops
     argue = certify_single_block if len(transformer.blocks) == 1 else certify_deep
     margin, reason = _tried(argue, transformer, system, task)
-    if margin is None:
+    if margin is None or margin <= 0:
         listed, _ = _tried(certify_prompts, transformer, system, task)
-        margin = listed if listed is not None and listed > 0 else None
+        margin, reason = (listed, "") if listed is not None and (listed > 0 or not reason) else (margin, reason)
     if margin is None:
         return Certificate(False, queries, None, reason)
     if margin <= 0 or margin < claimed_margin:

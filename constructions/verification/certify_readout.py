@@ -319,6 +319,6 @@ class Readout:
             rivals, logit = alike(partition.largest_logit(part), logit)
             columns = np.arange(len(right))
             rivals[partition.group[right], columns] = logit
-            margins.append(whole(margins_of(rivals, partition.group[right]).min()))
+            margins.append(whole(margins_of(rivals, partition.group[right])[0].min()))
         spread = whole(column_sums(absolute(self.codes).max(axis=1)[:, None])[0])
         return Fraction(min(margins)) - 2 * noise * spread

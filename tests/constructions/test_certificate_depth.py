@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from constructions.verification import certify_depth
-from constructions.verification.certify_attention import Refused
+from constructions.verification.certify_attention import Refused, _winner
 from constructions.verification.certify_depth import States, certify_deep
+from constructions.verification.exhaustive import check_every_query
 from constructions.weights import t4
 from tests.helpers.deciding import COMMUTING, SYSTEM, require_acceptance, require_refusal
 from tests.helpers.edits import put, raised, wider
@@ -69,6 +70,27 @@ def test_deep_models_that_remember_the_first_relation() -> None:
     require_refusal(wrong, SYSTEM, Task(2))
 
 
+def test_deep_models_that_are_right_only_where_both_relations_are_the_same() -> None:
+    """The code of the first relation is remembered, and the read-out prefers answer 0 by how far the last one is below
+    it: every first relation must be followed with every last one.
+    """
+    plain = wider(t4.construct(SYSTEM, 2))
+    remembering = put(plain, "blocks.0.W_O", (1, 0, plain.dimension - 1), 1)
+    comparing = put(put(remembering, "W_U", (plain.dimension - 1, 0), 50), "W_U", (6, 0), -50)
+    assert certify_deep(comparing, SYSTEM, Task(2)) <= 0
+    failing = check_every_query(comparing, SYSTEM, Task(2)).counterexample
+    assert failing is not None
+    assert failing.word in ((0, 1), (1, 0))
+    require_refusal(comparing, SYSTEM, Task(2))
+
+
+def test_deep_models_without_a_residual_stream_have_no_embedding_left_to_read() -> None:
+    without = dataclasses.replace(t4.construct(SYSTEM, 2), residual=False)
+    with pytest.raises(Refused, match=r"W_Q of block \d reads coordinates that an earlier block has written"):
+        certify_deep(without, SYSTEM, Task(2))
+    require_refusal(without, SYSTEM, Task(2))
+
+
 def test_deep_models_that_remember_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certify_depth, "MOST_NUMBERS", 300)
     plain = wider(t4.construct(SYSTEM, 3))
@@ -108,6 +130,16 @@ def idle(transformer: Transformer) -> Block:
     d = transformer.dimension
     nothing, heads = np.zeros((d, 0), int), np.zeros((0, d, 0), int)
     return Block(heads, heads, heads, np.zeros((0, 0, d), int), nothing, np.zeros(0, int), nothing.T, np.zeros(d, int))
+
+
+def test_the_gaps_to_the_winner_are_the_least_in_order_of_size() -> None:
+    """Two queries whose gaps are (7, 5) and (2, 9): the nearest is 2 away at least, and the next 7."""
+    low, high = np.array([[10, 10], [0, 0], [0, 0]]), np.array([[12, 12], [3, 8], [5, 1]])
+    for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0]):
+        winner, gaps = _winner(low[order], high[order], 0, 0)
+        assert (winner, gaps.tolist()) == (order.index(0), [2, 7])
+    with pytest.raises(Refused, match="head 3 does not read the same position for every prompt in step 2"):
+        _winner(low, np.array([[12, 12], [3, 10], [5, 1]]), 3, 1)
 
 
 def test_models_without_blocks() -> None:
