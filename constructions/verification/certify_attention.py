@@ -137,13 +137,13 @@ def _distinct(columns: Integers) -> Integers:
 def _winner(low: Integers, high: Integers, head: int, step: int) -> tuple[int, Integers]:
     """The position whose least score exceeds every other's largest, for every query, and the sorted least gaps.
 
-    Shapes: low, high [positions, queries].
+    Shapes: low, high [positions, queries]; there are two positions at least, the subject's and a relation's.
     """
     winner: int = low[:, 0].argmax().tolist()
     gaps = add(low[winner][None], scaled(np.delete(high, winner, axis=0), -1))
-    if gaps.size and gaps.min() <= 0:
+    if gaps.min() <= 0:
         raise Refused(f"head {head} does not read the same position for every prompt in step {step + 1}")
-    return winner, np.sort(gaps, axis=0).min(axis=1) if gaps.size else np.zeros(0, np.int64)
+    return winner, np.sort(gaps, axis=0).min(axis=1)
 
 
 def _leak(gaps: Integers, beta: float, scale: int) -> Fraction:

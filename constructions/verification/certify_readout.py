@@ -207,6 +207,13 @@ class Partition:
         return add(self.highest(np.maximum(outputs, 0)), self.lowest(np.minimum(outputs, 0)))
 
 
+def coordinates_read(codes: Integers, occupied: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The coordinates that the output occupies, if the codes [coordinates, answers] differ there; else all of them, for
+    where an output is always 0 answers are still told apart by their biases.
+    """
+    return np.flatnonzero(occupied) if distinct_columns(codes[occupied]) else np.arange(len(codes))
+
+
 class Readout:
     """The read-out restricted to the coordinates that the output can occupy: codes u [coordinates, answers], bias
     [answers], for `queries` outputs in all. Refused when two answers have the same code there.
@@ -312,6 +319,6 @@ class Readout:
             rivals, logit = alike(partition.largest_logit(part), logit)
             columns = np.arange(len(right))
             rivals[partition.group[right], columns] = logit
-            margins.append(whole(margins_of(rivals, partition.group[right]).min()))
+            margins.append(whole(margins_of(rivals, partition.group[right])[0].min()))
         spread = whole(column_sums(absolute(self.codes).max(axis=1)[:, None])[0])
         return Fraction(min(margins)) - 2 * noise * spread

@@ -25,7 +25,7 @@ from constructions.verification.certify_attention import (
     certify_reading,
     require_affordable,
 )
-from constructions.verification.certify_readout import Readout
+from constructions.verification.certify_readout import Readout, coordinates_read
 from constructions.verification.exact import Product
 from constructions.verification.integers import (
     absolute,
@@ -100,6 +100,14 @@ class Weights:
         (self.W_out, self.b_out), self.output_scale = numerators(block.W_out[:, self.read], block.b_out[self.read])
         (self.codes, self.biases), self.readout_scale = numerators(transformer.W_U[self.read], transformer.b_U)
         self.readout, self.matrix = functools.cache(self._readout), functools.cache(self._matrix)
+        self._supports: dict[bytes, NDArray[np.intp]] = {}
+
+    def support(self, occupied: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Which coordinates are read out, for those that the output occupies; kept, for most words have the same."""
+        key = occupied.tobytes()
+        if key not in self._supports:
+            self._supports[key] = coordinates_read(self.codes, occupied)
+        return self._supports[key]
 
     def brought(self, head: int, columns: Integers) -> Integers:
         """What a head (or the stream) makes of rows of the stream, both [d, n]: times W_V W_O and head_scale."""
@@ -307,7 +315,7 @@ def _output_on_word(weights: Weights, inputs: StepInputs, gates: Gates, word: tu
         passed_on = add(passed_on, scaled(gates.spread[weights.read], factor))
     mixed_out = weights.W_out[mixed]
     occupied = linear.any(axis=1) | (constant != 0) | (passed_on > 0) | mixed_out.any(axis=0)
-    support = np.flatnonzero(occupied)
+    support = weights.support(occupied)
     return WordOutput(
         support=tuple(support.tolist()),
         linear=Product(linear[support].T, constant[support]),

@@ -148,18 +148,18 @@ def run_queries(
     for step in range(task.steps):
         logits, denominator = model.logits(prompt)
         tokens = expected if step == task.steps - 1 else logits.argmax(axis=0)
-        margin = margins_of(logits, tokens)
+        margin, others = margins_of(logits, tokens)
         margins.append((margin, denominator))
         if (margin <= 0).any():
-            tokens = np.where(margin <= 0, logits.argmax(axis=0), tokens)
+            tokens = np.where(margin <= 0, others.argmax(axis=0), tokens)
         emitted.append(tokens)
         prompt = np.concatenate([prompt, tokens[:, None]], axis=1)
     return margins, emitted
 
 
-def margins_of(logits: Integers, answers: Integers) -> Integers:
-    """The logit of the answer less the largest other, shape [batch]; the answers' own `logits` [answers, batch] are
-    erased.
+def margins_of(logits: Integers, answers: Integers) -> tuple[Integers, Integers]:
+    """The logit of the answer less the largest other, shape [batch]; and the logits [answers, batch] with the answers'
+    own erased, which need not be a copy.
     """
     if logits.dtype.itemsize < 4:
         logits = converted(logits, np.float32)  # where there is a value far below all
@@ -168,7 +168,7 @@ def margins_of(logits: Integers, answers: Integers) -> Integers:
     wide = np.float64 if logits.dtype == np.float32 else logits.dtype
     own = converted(logits[answers, columns], wide)
     logits[answers, columns] = logits.min() - 1 if logits.dtype == object else _lowest(logits.dtype)
-    return np.asarray(own - converted(logits.max(axis=0), wide))
+    return own - converted(logits.max(axis=0), wide), logits
 
 
 def _lowest(kind: np.dtype[Any]) -> Any:

@@ -149,7 +149,12 @@ def test_hardmax_shares_equally_and_gives_up_when_it_is_not_certain() -> None:
     assert [as_fraction(weight) for weight in hardmax([exactly(4)])] == [1]
     assert [as_fraction(weight) for weight in hardmax([about(2, 0.4), about(1, 0.4)])] == [1, 0]
     assert [as_fraction(weight) for weight in hardmax([about(1, 0.4), about(2, 0.4)])] == [0, 1]
-    for scores in ([about(1, 0.6), about(2, 0.6)], [exactly(1), exactly(3), about(2, 2)], [about(1, 0), about(1, 0)]):
+    for scores in (
+        [about(1, 0.6), about(2, 0.6)],
+        [exactly(1), exactly(3), about(2, 2)],
+        [about(1, 0), about(1, 0)],
+        [about(2, 1), exactly(3)],  # at most as large, and perhaps as large
+    ):
         with pytest.raises(Undecided, match="hardmax"):
             hardmax(scores)
 

@@ -294,7 +294,7 @@ def test_two_answers_with_one_code_and_two_biases(transformer: Transformer) -> N
 def test_codes_told_apart_where_the_output_is_always_zero() -> None:
     transformer = t1.construct(SYSTEM)
     twins = put(transformer, "W_U", (EVERYWHERE, 1), transformer.W_U[:, 2])
-    require_refusal(put(twins, "W_U", (5, [1, 2]), [-1, 1]), SYSTEM, Task(), "same code")
+    require_refusal(put(twins, "W_U", (5, [1, 2]), [-1, 1]), SYSTEM, Task(), "the margin that can be proved is")
 
 
 def test_codes_with_zeros() -> None:

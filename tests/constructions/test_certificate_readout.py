@@ -153,3 +153,23 @@ def test_a_few_answers_are_told_apart_by_all_their_logits() -> None:
     assert Codes(codes, np.zeros(3, int)).margin(codes, np.arange(3), Fraction(0)) <= 0
     assert readout.margin(codes, np.arange(3), Fraction(0)) == 2
     assert decide(one_hot(FactSystem.random(4, 2)), FactSystem.random(4, 2), Task())[0].accepted
+
+
+def test_codes_with_zeros_in_other_places_are_told_apart_group_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers (±1, ±1, 0, 0) and (0, 0, ±1, ±1), outputs that are large also in a place of the others: no curvature
+    does for all coordinates, but 6 parts the answers of a group, and 6 - 4 a group from the other.
+    """
+    pairs = np.array([[1, 1, -1, -1], [1, -1, 1, -1]])
+    codes = np.block([[pairs, 0 * pairs], [0 * pairs, pairs]])
+    outputs = 3 * codes + 4 * np.repeat(np.array([[0, 1], [0, 0], [1, 0], [0, 0]]), 4, axis=1)[[0, 1, 2, 3]]
+    monkeypatch.setattr(certify_readout, "MOST_LOGITS", 2 * 8)
+    readout = Readout(codes, np.zeros(8, int), 8)
+    assert readout.margin(outputs, np.arange(8), Fraction(0)) == 2
+    monkeypatch.setattr(certify_readout, "MOST_LOGITS", 2 * 8 - 1)
+    assert readout.margin(outputs, np.arange(8), Fraction(0)) <= 0
+
+
+def test_the_curvature_of_the_biases_is_enough_where_it_proves_something() -> None:
+    """Outputs off the codes have a curvature that is better for them, and that the biases do not have."""
+    codes = np.array([[0, 1, 3, 6]])
+    assert Codes(codes, -(codes[0] ** 2)).margin(np.array([[0, 3, 6, 11]]), np.arange(4), Fraction(0)) == 1

@@ -18,6 +18,7 @@ from constructions.verification.integers import (
     column_numbers,
     column_sums,
     common_divisor,
+    converted,
     distinct_columns,
     divided,
     largest,
@@ -154,3 +155,11 @@ def test_columns_that_are_told_apart() -> None:
         (np.zeros((2, 0), int), True),
     ):
         assert distinct_columns(matrix) == distinct
+
+
+@pytest.mark.parametrize(("kind", "most"), [(np.float16, 2**11), (np.float32, 2**24), (np.float64, 2**53)])
+def test_floats_are_given_what_they_hold_and_no_more(kind: type, most: int) -> None:
+    assert converted(np.array([most, -most]), kind).astype(object).tolist() == [most, -most]
+    for beyond in (most + 1, -most - 1):
+        with pytest.raises(OverflowError):
+            converted(np.array([beyond]), kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -101,19 +102,30 @@ def test_a_claim_above_the_margin_is_caught() -> None:
     assert not check_all_systems(t1.construct, 3, 1, Task(), 5).holds
 
 
+def mixed_up(system: FactSystem) -> Transformer:
+    """T1, with relations 0 and 1 exchanged."""
+    order = np.arange(system.relations)
+    order[:2] = order[:2][::-1]
+    return t1.construct(FactSystem(system.answers[order]))
+
+
 def test_searching_shrinks_to_the_smallest_failing_system() -> None:
-    """A construction that mixes up relations 0 and 1 fails first on two entities that they exchange differently."""
-
-    def mixed_up(system: FactSystem) -> Transformer:
-        order = np.arange(system.relations)
-        order[:2] = order[:2][::-1]
-        return t1.construct(FactSystem(system.answers[order]))
-
+    """Two relations that are exchanged fail first on two entities that they map differently."""
     verdict = search_systems(mixed_up, Task())
     failure = verdict.counterexample
     assert failure is not None
     assert failure.system in (FactSystem([[0, 1], [1, 0]]), FactSystem([[1, 0], [0, 1]]))
     assert (failure.subject, failure.word) == (0, (0,))
+
+
+def test_searching_does_not_depend_on_the_profile_that_is_loaded() -> None:
+    before, found = hypothesis.settings.get_current_profile_name(), search_systems(mixed_up, Task())
+    hypothesis.settings.register_profile("other", phases=[hypothesis.Phase.explicit], max_examples=1)
+    hypothesis.settings.load_profile("other")
+    try:
+        assert search_systems(mixed_up, Task()) == found
+    finally:
+        hypothesis.settings.load_profile(before)
 
 
 def test_searching_sound_constructions() -> None:

@@ -27,9 +27,7 @@ from theory.statements.registry import theorems
 
 PROOFS = ROOT / "proofs"
 SOURCES = sorted(PROOFS.glob("*.v"))
-needs_coq = pytest.mark.skipif(
-    shutil.which("coqc") is None, reason=f"Coq is not installed; the proofs need {' '.join(check.PACKAGES)}"
-)
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason=check.ABSENT)
 
 
 def folder_with(tmp_path: Path, **files: str) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from constructions.suite.checks import formulas
 from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entry
 from theory import FactSystem, InputError
 from theory.statements.powers import bits_of_power
-from theory.statements.registry import Quantity, derived, evaluate, theorem, theorems
+from theory.statements.registry import Quantity, derived, evaluate, in_order, theorem, theorems
 
 QUANTITIES: tuple[Quantity, ...] = ("dimension", "width", "parameters")
 
@@ -107,3 +109,17 @@ def test_bits_of_a_power_that_no_memory_holds() -> None:
     assert bits_of_power(2**64 + 1, 10**10) == 64 * 10**10 + 1
     assert bits_of_power(2**64, 10**30) == 64 * 10**30
     assert derived(5, 10**12)  # which ran for ever
+
+
+def test_claims_are_put_in_order_each_once_and_none_means_all() -> None:
+    assert in_order(["T4", "T1", "T4", "T2b"]) == ["T1", "T2b", "T4"]
+    assert in_order([]) == list(theorems())
+    with pytest.raises(InputError, match="'T0' is no theorem; there are T1, T1b"):
+        in_order(["T1", "T0"])
+
+
+def test_a_construction_without_a_formula_says_so() -> None:
+    one = theorem("T1").construction()
+    with pytest.raises(InputError, match="has no formula for 'parameters'"):
+        replace(one, parameters=None).formula("parameters")
+    assert one.formula("width") == one.width

@@ -150,3 +150,44 @@ def no_error(weight: Term = 1) -> Proof:
             "every model": by_limit(R * (log_factorial - N * lost), rate, 0, R * log_factorial),
         }
     )
+
+
+@lemma("T10.free-edges", "z3")
+def edges_are_entries(letters: Term = 0) -> Proof:
+    """For every R, the edge of relation r < R out of node u is entry (r, u) of the table of answers, number u·R + r:
+    two edges out of distinct nodes, or of distinct relations, are distinct entries, which maps may set freely."""
+    relations, u, v, r, s = z3.Ints("R u v r s")
+    known = [relations >= 1, u >= 0, v >= 0, r >= 0, s >= 0, r < relations + letters, s < relations + letters]
+    apart = z3.Or(u != v, r != s)
+    # A step from u to v is a step of R or more, from r to s one of less than R.
+    steps = [z3.Implies(u > v, (u - v) * relations >= relations), z3.Implies(v > u, (v - u) * relations >= relations)]
+    return all_of(
+        {
+            "steps": by_z3(z3.And(*steps), relations >= 1, u >= 0, v >= 0),
+            "entries": by_z3(u * relations + r != v * relations + s, *known, *steps, apart),
+        }
+    )
+
+
+@lemma("T10.no-gap", "sympy")
+def maps_leave_no_gap(bits_left: Term = 0) -> Proof:
+    """For N = 2^p with p = b·q, T2's dimension R^k·q is exactly T10's bound R^k·log2(N)/b, for all R, k, q, b."""
+    q = sympy.symbols("q", positive=True)
+    return by_identity(R**K * q, R**K * log2(2 ** (B * q - bits_left)) / B)
+
+
+@lemma("T11.two-relations", "sympy")
+def two_relations(centralisers: Term = 0) -> Proof:
+    """For R = 2 the sum over partitions has a 1 for each, so that T11 is (N!)²/p(N) tables; and for every R, with z_λ
+    <= N! and p partitions, at least (N!)^R/p."""
+    factorial, partitions = sympy.symbols("N! p", positive=True)
+    return all_of(
+        {
+            "two": by_identity(
+                factorial ** (2 * 2 - 2) / (partitions * factorial ** (2 - 2)), factorial**2 / partitions
+            ),
+            "any": by_identity(
+                factorial ** (2 * R - 2) / (partitions * factorial ** (R - 2 + centralisers)), factorial**R / partitions
+            ),
+        }
+    )
