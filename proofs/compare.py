@@ -94,10 +94,10 @@ def bound_cases() -> Iterator[BoundCase]:
     for n, r, k, m, d, e in ((5, 2, 1, 3, 1, 1), (9, 2, 3, 2, 2, 2), (30, 3, 4, 2, 3, 4), (20, 4, 3, 5, 2, 2)):
         yield BoundCase("T2c", "T2cLoops", f"t2c_loop_bound {n} {r} {m} {d} {e}", loop_bound(n, r, k, m, d, e))
 
-    for n, r, f, m in ((7, 2, 0, 7), (20, 2, 1, 4), (64, 2, 2, 4), (30, 3, 1, 2)):
+    for n, r, k, m in ((7, 2, 1, 7), (20, 2, 3, 4), (64, 2, 5, 4), (30, 3, 3, 2), (9, 3, 2, 1), (24, 2, 4, 2)):
         for tied in (False, True):
-            term = f"t2e_odd_bound {r} {f} {m} {str(tied).lower()}"
-            yield BoundCase("T2e", "T2eOdd", term, full_bound(n, r, 2 * f + 1, m, tied=tied))
+            term = f"t2e_{'odd' if k % 2 else 'even'}_bound {r} {(k - 1) // 2} {m} {str(tied).lower()}"
+            yield BoundCase("T2e", "T2eLower", term, full_bound(n, r, k, m, tied=tied))
 
     for n, r, k in ((2, 1, 1), (9, 2, 3), (40, 3, 3)):
         m = most_map_roots(n, r, k)
