@@ -78,6 +78,8 @@ CASES = (
     Case("T1", "residual", "T1", lambda n, r, s: f"t1 {n} {r} true g", SINGLE),
     Case("T1b", "digits", "T1b", lambda n, r, s: f"t1b {n} {r} {s.bits} g", DIGITS),
     Case("T2", "direct", "T2", lambda n, r, s: f"t2 {n} {r} {s.hops} {s.bits} g", HOPS),
+    Case("T2e", "untied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} false g", HOPS),
+    Case("T2e", "tied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} true g", HOPS),
     Case("T3", "parabola", "T3Parabola", lambda n, r, s: f"t3_parabola {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3", "signs", "T3Signs", lambda n, r, s: f"t3_signs {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T6", "linear", "T6", lambda n, r, s: f"t6 {n} {r} g", SINGLE),
@@ -194,8 +196,9 @@ def compare() -> list[tuple[str, list[str]]]:
     built = []
     for case in CASES:
         for n, r, setting in case.settings:
-            system = FactSystem.random(n, r, seed=n + r, maps=bool((n + r) % 2))  # T10: any maps
-            model = entry(case.theorem, case.name).build(system, setting)
+            known = entry(case.theorem, case.name)
+            system = FactSystem.random(n, r, seed=n + r, maps=known.maps and (n + r) % 2 == 1)
+            model = known.build(system, setting)
             built.append((case, f"{case} at N={n}, R={r}, {setting}", system, setting, model))
     bounds = list(bound_cases())
     terms = [request(case, system, setting, len(model.W_pos)) for case, _, system, setting, model in built]
