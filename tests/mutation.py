@@ -48,6 +48,7 @@ HELD_BY = {
     "bounds/counting/fact_systems.py": ("counting",),
     "bounds/counting/kinds.py": ("counting", "answer_vectors", "bounds_commands"),
     "bounds/counting/logarithms.py": ("logarithms",),
+    "bounds/counting/maps.py": ("counting",),
     "bounds/counting/matchings.py": ("counting",),
     "bounds/counting/simple_graphs.py": ("counting",),
     "bounds/counting/sizes.py": ("counting",),
