@@ -85,6 +85,7 @@ HELD_BY = {
     "constructions/verification/exhaustive.py": _EXACT,
     "constructions/verification/integers.py": (*_EXACT, *_CERTIFICATE),
     "constructions/verification/interval.py": ("interval", "circle"),
+    "constructions/verification/result.py": ("exhaustive", "interval"),
     "constructions/verification/rounding.py": ("rounding",),
     "constructions/verification/systems.py": ("systems",),
     "empirical/comparison/beside_theory.py": ("laws",),

@@ -141,9 +141,9 @@ def test_one_hot_read_outs_of_any_size(entities: int, monkeypatch: pytest.Monkey
     exchanged[1, [2, 4]] = exchanged[1, [4, 2]]
     monkeypatch.setattr(certify_readout, "MOST_LOGITS", 0)
     found = certify(model, system, Task())
-    assert found.accepted
+    assert found.holds
     assert found.margin == Fraction(3, 2)
-    assert not certify(model, FactSystem(exchanged), Task()).accepted
+    assert not certify(model, FactSystem(exchanged), Task()).holds
 
 
 def test_a_few_answers_are_told_apart_by_all_their_logits() -> None:
@@ -152,7 +152,7 @@ def test_a_few_answers_are_told_apart_by_all_their_logits() -> None:
     readout = Readout(codes, np.array([0, 0, 0]), 3)
     assert Codes(codes, np.zeros(3, int)).margin(codes, np.arange(3), Fraction(0)) <= 0
     assert readout.margin(codes, np.arange(3), Fraction(0)) == 2
-    assert decide(one_hot(FactSystem.random(4, 2)), FactSystem.random(4, 2), Task())[0].accepted
+    assert decide(one_hot(FactSystem.random(4, 2)), FactSystem.random(4, 2), Task())[0].holds
 
 
 def test_codes_with_zeros_in_other_places_are_told_apart_group_by_group(monkeypatch: pytest.MonkeyPatch) -> None:

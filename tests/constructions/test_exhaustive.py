@@ -12,11 +12,11 @@ from constructions.campaign.evaluator import evaluate
 from constructions.verification import exhaustive
 from constructions.verification.exhaustive import (
     Counterexample,
-    Verdict,
     check_every_query,
     check_sampled_queries,
     margins_of,
 )
+from constructions.verification.result import Result
 from constructions.weights import t1, t1b, t2, t3, t3b, t6
 from tests.helpers.models import EXACT, Case, Model, cases, named
 from theory import FactSystem, InputError, Task, Transformer
@@ -24,7 +24,7 @@ from theory import FactSystem, InputError, Task, Transformer
 SYSTEM = FactSystem([[1, 2, 0, 3], [3, 0, 1, 2]])
 
 
-def found(verdict: Verdict) -> Counterexample:
+def found(verdict: Result) -> Counterexample:
     assert verdict.counterexample is not None
     assert not verdict.holds
     return verdict.counterexample
@@ -39,7 +39,7 @@ def reading_out(transformer: Transformer, answer: int, like: int) -> Transformer
 
 def test_a_verdict_counts_its_queries() -> None:
     verdict = check_every_query(t1.construct(SYSTEM), SYSTEM, Task(), 2)
-    assert verdict == Verdict(queries=8, margin=Fraction(2), counterexample=None, systems=1)
+    assert verdict == Result("holds", queries=8, low=Fraction(2), high=Fraction(2), counterexample=None, systems=1)
     assert verdict.holds
 
 
