@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from constructions.suite.checks import check_model
+from constructions.verification import certify_prompts as certify_prompts_module
 from constructions.verification.certificate import certify
+from constructions.verification.certify_attention import Refused
 from constructions.verification.certify_prompts import certify_prompts
 from constructions.verification.exhaustive import check_every_query
 from constructions.verification.interval import check_every_query_by_intervals
+from constructions.weights import t1
 from tests.helpers.deciding import SYSTEM
 from tests.helpers.edits import put, tensor, with_tensor
 from tests.helpers.models import EXACT, SOFTMAX, Model
@@ -127,6 +130,20 @@ def test_prompts_are_run_for_what_no_argument_covers() -> None:
         assert certificate.margin == check_every_query(transformer, system, Task(), rational=True).margin
         assert certify_prompts(transformer, system, Task()) == certificate.margin
         assert not certify(transformer, FactSystem(np.roll(system.answers, 1, axis=1)), Task()).holds
+
+
+def test_prompts_are_run_up_to_a_limit_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prompts times positions times the entries of the blocks that are not zero, which count as one at least."""
+    system = FactSystem([[1, 2, 0, 3], [3, 0, 1, 2]])
+    model = t1.construct(system)
+    entries = sum(int(np.count_nonzero(array)) for name, array in model.tensors() if name.startswith("blocks."))
+    blockless = dataclasses.replace(model, blocks=())
+    for transformer, products in ((model, 8 * 2 * entries), (blockless, 8 * 2)):
+        monkeypatch.setattr(certify_prompts_module, "MOST_PRODUCTS", products)
+        certify_prompts(transformer, system, Task())
+        monkeypatch.setattr(certify_prompts_module, "MOST_PRODUCTS", products - 1)
+        with pytest.raises(Refused, match=f"8 prompts are too many to run: {products} products, of at most"):
+            certify_prompts(transformer, system, Task())
 
 
 def test_a_file_of_fractions_is_certified(tmp_path: Path) -> None:
