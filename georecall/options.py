@@ -115,11 +115,13 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
     import theory.lemmas.collection
     from theory.statements.registry import in_order
 
+    named = in_order(claims)
+    proofs = theory.lemmas.collection.checks_of_claims(named)
     planned = []
-    for claim in in_order(claims):
+    for claim in named:
         planned += constructions.suite.presets.checks_of_preset([claim], preset, seed)
         planned += bounds.suite.checks.checks_of_preset([claim], preset)
-        planned += theory.lemmas.collection.checks_of_claims([claim])
+        planned += [check for check in proofs if check.claim == claim]
     return planned
 
 
