@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from constructions.suite import checks
-from constructions.verification.certificate import Certificate
+from constructions.verification.result import Result
 from constructions.weights import t1b
 from constructions.weights.catalogue import CATALOGUE, Setting
 from theory import FactSystem, InputError, Task
@@ -58,10 +58,10 @@ def test_fractions_too_many_to_list_are_certified_or_refused(
 ) -> None:
     """Never an empty ledger, which would end with status 1."""
 
-    def certify(*arguments: Any) -> Certificate:
+    def certify(*arguments: Any) -> Result:
         if not takes_fractions:
             raise InputError("it takes integers")
-        return Certificate(True, 10, Fraction(1, 2), "")
+        return Result("holds", 10, Fraction(1, 2))
 
     system = FactSystem.random(5, 2)
     weights, facts = tmp_path / "m.safetensors", tmp_path / "g.npy"
