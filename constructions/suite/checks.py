@@ -289,7 +289,8 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     transformer, task, assumed = load_model_as_said(weights, system.entities)
     if not rational and transformer.attention != "softmax":
         require_integers(transformer)
-    note = f" ({assumed})" if assumed else ""
+    said = [text for text in (assumed, "" if system.bijective else "not all relations are bijections") if text]
+    note = f" ({'; '.join(said)})" if said else ""
     return check_transformer(transformer, system, task, name=weights.name, note=note)
 
 

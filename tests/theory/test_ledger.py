@@ -12,7 +12,7 @@ import pytest
 
 from constructions.suite import checks
 from constructions.verification.result import Result
-from constructions.weights import t1b
+from constructions.weights import t1, t1b
 from constructions.weights.catalogue import CATALOGUE, Setting
 from theory import FactSystem, InputError, Task
 from theory.records.files import save_model, save_system
@@ -94,3 +94,14 @@ def test_more_hops_than_can_be_written_out_are_refused(name: str) -> None:
     """2^(10^12) words would be counted for ever."""
     with pytest.raises(InputError, match=f"{name} is 1000000000000; at most 10000 can be built"):
         Setting(**{name: 10**12})
+
+
+@pytest.mark.parametrize("maps", [False, True])
+def test_facts_that_are_no_bijections_are_told(maps: bool, tmp_path: Path) -> None:
+    system = FactSystem.random(9, 2, maps=maps)
+    weights, facts = tmp_path / "m.safetensors", tmp_path / "g.json"
+    save_model(t1.construct(system), Task(), weights)
+    save_system(system, facts)
+    for row in checks.check_model(weights, facts, rational=False):
+        assert row.status == "holds"
+        assert ("not all relations are bijections" in row.coverage) == maps
