@@ -259,3 +259,13 @@ def test_softmax_is_not_run_exactly() -> None:
     model = named("T3 parabola, softmax")
     with pytest.raises(InputError, match="softmax"):
         check_every_query(model.build(SYSTEM, 1), SYSTEM, model.task(1))
+
+
+def test_a_result_says_why_it_does_not_hold() -> None:
+    """One system unless told; the counterexample where there is one, else the reason, else nothing."""
+    failure = found(check_every_query(t1.construct(SYSTEM), FactSystem([[1, 0, 2, 3], [0, 1, 2, 3]]), Task()))
+    assert Result("holds", 3).systems == 1
+    assert (Result("holds", 3).detail, Result("undecided", 3, reason="too wide").detail) == ("", "too wide")
+    assert Result("fails", 3, counterexample=failure, reason="too wide").detail == str(failure)
+    low = Result("undecided", 3, Fraction(-1), Fraction(2))
+    assert (low.margin, low.holds, Result("holds", 3).holds) == (-1, False, True)
