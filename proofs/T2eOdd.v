@@ -1,9 +1,9 @@
 (** * T2e. Learned or tied read-out, lower bound for an odd number of hops.
 
-    A model without chain of thought whose logit of a on (x, w) depends on the facts through the row of x, the read-out's
-    row of a (d numbers of b bits each) and B other bits. If it answers all queries of k = 2f+1 hops of every fact
-    system, then for M·(1 + 2(R + .. + R^f)) <= N: 2^(B + 2M·d·b) >= (M!)^(R^(f+1)), and with a tied read-out
-    2^(B + M·d·b) >= (M!)^(R^(f+1)). Idea: M entities are roots of trees of depth f, forward and backward; relation r sends
+    A model without chain of thought whose logit of a on (x, w) depends on the facts through the row of x, the
+    read-out's row of a (d numbers of b bits each) and B other bits. If it answers all queries of k = 2f+1 hops of every
+    fact system, then for M·(1 + 2(R + .. + R^f)) <= N: 2^(B + 2M·d·b) >= (M!)^(R^(f+1)), and with a tied read-out 2^(B
+    + M·d·b) >= (M!)^(R^(f+1)). Idea: M entities are roots of trees of depth f, forward and backward; relation r sends
     the forward leaf (i, w) to the backward leaf (σ_rw(i), w), the σ_rw in S_M free. The query (x_i, w r w) has the
     answer a_σ(i), the largest among M logits that M rows of each kind and B bits determine.
 
@@ -132,7 +132,7 @@ case=> [[i u]|[i v]] [[i' u']|[i' v']] /=.
 - by case/node_inj; rewrite ?(ltnW (size_tagged_lt _)) // => -> /tagged_word_inj ->.
 Qed.
 
-Lemma system (c : choice) : exists g : fact_system N R, forall r p, g r (source r p) = target c r p.
+Lemma system (c : choice) : exists g : bijections N R, forall r p, g r (source r p) = target c r p.
 Proof.
 have extends r : exists s : {perm 'I_N}, [forall p, s (source r p) == target c r p].
   have [s s_edge] := perm_through (@source_inj r) (@target_inj c r).
@@ -142,13 +142,13 @@ exact/eqP/(forallP (xchooseP (extends r))).
 Qed.
 
 Section Walk.
-Variables (c : choice) (g : fact_system N R).
+Variables (c : choice) (g : bijections N R).
 Hypothesis g_c : forall r p, g r (source r p) = target c r p.
 
 Lemma forward i (u : seq 'I_R) : size u <= f -> follow g u (entity i) = node false i u.
 Proof.
 elim/last_ind: u => [|u r IH] u_f; first by rewrite node0.
-rewrite size_rcons in u_f; rewrite /follow foldl_rcons -/(follow g u _) IH ?(ltnW u_f) //.
+rewrite size_rcons in u_f; rewrite /follow foldl_rcons -/(follow g u _) facts_ofE IH ?(ltnW u_f) //.
 have t_f : size u < f.+1 by apply: ltnW.
 have := g_c r (inl (i, Tagged (fun t : 'I_f.+1 => t.-tuple 'I_R) (in_tuple u : (Ordinal t_f).-tuple 'I_R))).
 by rewrite /= => ->; rewrite insubN // neq_ltn u_f.
@@ -158,7 +158,7 @@ Lemma backward j (v : seq 'I_R) : size v <= f -> follow g v (node true j v) = en
 Proof.
 elim: v => [|r v IH] v_f; first by rewrite node0.
 have := g_c r (inr (j, Tagged (fun t : 'I_f => t.-tuple 'I_R) (in_tuple v : (Ordinal v_f).-tuple 'I_R))).
-by rewrite /= => ->; apply: IH; apply: ltnW.
+by rewrite /= facts_ofE => ->; apply: IH; apply: ltnW.
 Qed.
 
 Lemma across i r (w : f.-tuple 'I_R) : follow g (w ++ r :: w) (entity i) = entity (c (r, w) i).
@@ -166,14 +166,14 @@ Proof.
 rewrite /follow foldl_cat /= -/(follow g w (entity i)) forward ?size_tuple // -/(follow g w _).
 have w_f : size w == f by rewrite size_tuple.
 have := g_c r (inl (i, Tagged (fun t : 'I_f.+1 => t.-tuple 'I_R) (w : (ord_max : 'I_f.+1).-tuple 'I_R))).
-rewrite /= => ->; rewrite (insubT (fun s : seq 'I_R => size s == f) w_f) /=.
+rewrite /= facts_ofE => ->; rewrite (insubT (fun s : seq 'I_R => size s == f) w_f) /=.
 by rewrite (_ : Tuple w_f = w) ?backward ?size_tuple //; apply/val_inj.
 Qed.
 End Walk.
 
 (** Bits that determine scores which tell the answers among the M entities determine the choice. *)
 Lemma choices_told (F : realFieldType) (bits : finType) (score : bits -> 'I_M -> (f + f.+1).-tuple 'I_R -> 'I_M -> F) :
-    (forall g : fact_system N R, exists bt, forall i (w : (f + f.+1).-tuple 'I_R) j j', entity j' = follow g w (entity i) -> j != j' ->
+    (forall g : bijections N R, exists bt, forall i (w : (f + f.+1).-tuple 'I_R) j j', entity j' = follow g w (entity i) -> j != j' ->
        (score bt i w j < score bt i w j')%R) ->
   (M`! ^ (R ^ f.+1) <= #|bits|)%N.
 Proof.
@@ -207,7 +207,7 @@ Hypothesis fits : (M * (1 + 2 * \sum_(t < f) R ^ t.+1) <= N)%N.
 (** Learned: the subject table and the read-out may depend on the facts; [frame], the read-out's bias included, is chosen
     by B bits. *)
 Theorem T2e_odd :
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows answer_rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows answer_rows : 'I_N -> row_bits d b),
        answers_all (with_readout (with_subjects (frame others) (subjects value rows)) (readout value answer_rows))
          (f + f.+1) g) ->
   (M`! ^ (R ^ f.+1) <= 2 ^ (B + 2 * M * d * b))%N.
@@ -231,7 +231,7 @@ Qed.
 
 (** Tied: the rows of the read-out are the subject rows. *)
 Theorem T2e_odd_tied :
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        answers_all (with_readout (with_subjects (frame others) (subjects value rows)) (readout value rows)) (f + f.+1) g) ->
   (M`! ^ (R ^ f.+1) <= 2 ^ (B + M * d * b))%N.
 Proof.

@@ -29,6 +29,7 @@ from bounds.lower.bound import Bound
 from bounds.lower.dichotomy import loop_bound, tree_bound
 from bounds.lower.information import total_information, universal_single_hop
 from bounds.lower.learned_readout import full_bound
+from bounds.lower.maps import fixed_maps, learned_maps, most_map_roots, universal_maps
 from constructions.weights.catalogue import Setting, entry
 from theory import FactSystem, Transformer
 
@@ -97,6 +98,15 @@ def bound_cases() -> Iterator[BoundCase]:
         for tied in (False, True):
             term = f"t2e_odd_bound {r} {f} {m} {str(tied).lower()}"
             yield BoundCase("T2e", "T2eOdd", term, full_bound(n, r, 2 * f + 1, m, tied=tied))
+
+    for n, r, k in ((2, 1, 1), (9, 2, 3), (40, 3, 3)):
+        m = most_map_roots(n, r, k)
+        yield BoundCase("T10", "T10", f"t10_universal_bound {n} {r} {k}", universal_maps(n, r, k))
+        yield BoundCase("T10", "T10", f"t10_fixed_bound {n} {r} {k} {m}", fixed_maps(n, r, k))
+        last = learned_maps(n, r, k).members[-1]  # that of the largest q, which is N
+        yield BoundCase("T10", "T10", f"t10_learned_bound {r} {k} {m} {n}", last)
+        if m > 1:
+            yield BoundCase("T10", "T10", f"t10_tied_bound {r} {k} {m}", learned_maps(n, r, k, tied=True).members[-1])
 
 
 def evaluate(files: Sequence[str], terms: Sequence[str]) -> list[Numbers]:
@@ -184,7 +194,7 @@ def compare() -> list[tuple[str, list[str]]]:
     built = []
     for case in CASES:
         for n, r, setting in case.settings:
-            system = FactSystem.random(n, r, seed=n + r)
+            system = FactSystem.random(n, r, seed=n + r, maps=bool((n + r) % 2))  # T10: any maps
             model = entry(case.theorem, case.name).build(system, setting)
             built.append((case, f"{case} at N={n}, R={r}, {setting}", system, setting, model))
     bounds = list(bound_cases())

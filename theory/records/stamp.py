@@ -66,7 +66,7 @@ def read_stamp(folder: Path = FOLDER) -> Stamp:
         if changed := sorted(name for name in compiled | now if compiled.get(name) != now.get(name)):
             return Stamp(fault=f"the stamp of the proofs is stale: {', '.join(changed)} changed since `make proofs`")
         sound = [each for each in statements(folder) if all(said[each.identifier][t] == CLOSED for t in each.theorems)]
-        number = sum(len(each.theorems) for each in sound)
+        number = len({theorem for each in sound for theorem in each.theorems})
         return Stamp(tuple(sound), f"{number} theorems compiled by Coq {written['coq']}, no assumptions")
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return Stamp(fault="the stamp of the proofs cannot be read: run `make proofs` again")
