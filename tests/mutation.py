@@ -85,7 +85,7 @@ HELD_BY = {
     "constructions/verification/exhaustive.py": _EXACT,
     "constructions/verification/integers.py": (*_EXACT, *_CERTIFICATE),
     "constructions/verification/interval.py": ("interval", "circle"),
-    "constructions/verification/result.py": ("exhaustive", "interval"),
+    "constructions/verification/result.py": ("result", "exhaustive", "interval"),
     "constructions/verification/rounding.py": ("rounding",),
     "constructions/verification/systems.py": ("systems",),
     "empirical/comparison/beside_theory.py": ("laws",),
@@ -194,7 +194,10 @@ def try_module(tree: Path, module: str, most: int | None, seed: int) -> None:
     first = {entry["key"]: entry["survived"] for entry in reversed(_logged(module))}
     score["first"] = sum(mutant.key in reasons or first[mutant.key] for mutant in sample)
     scores[module] = score
-    SCORES.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
+    # At once, for another run may be reading it.
+    written = SCORES.with_suffix(".written")
+    written.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
+    written.replace(SCORES)
     killed = len(sample) - equivalent - len(survivors)
     print(
         f"{module}: {len(mutants)} mutants, {len(sample)} tried, {killed} killed, {equivalent} change nothing, "
