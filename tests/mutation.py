@@ -245,10 +245,11 @@ def table(scores: dict[str, dict]) -> str:
         "| module | mutants | tried | survived at first | killed | change nothing | survive |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for module, score in scores.items():
+    total = {name: sum(score[name] for score in scores.values()) for name in next(iter(scores.values()))}
+    for module, score in [*((f"`{module}`", score) for module, score in scores.items()), ("all", total)]:
         killed = score["tried"] - score["equivalent"] - score["survived"]
         counts = (score["mutants"], score["tried"], score["first"], killed, score["equivalent"], score["survived"])
-        rows.append(f"| `{module}` | " + " | ".join(f"{count:,}" for count in counts) + " |")
+        rows.append(f"| {module} | " + " | ".join(f"{count:,}" for count in counts) + " |")
     return "\n".join(rows)
 
 
