@@ -18,7 +18,7 @@ from theory import Block, FactSystem, InputError, Task, Transformer
 
 if TYPE_CHECKING:
     from bounds.tables.dimensions import BoundRow
-    from constructions.verification.certificate import Certificate
+    from constructions.verification.result import Result
     from theory.records.ledger import Row
 
 __all__ = [
@@ -96,18 +96,18 @@ def verify(model: Transformer, system: FactSystem, task: Task | None = None) -> 
 
 def certify(
     model: Transformer, system: FactSystem, task: Task | None = None, claimed_margin: int | Fraction = 0
-) -> Certificate:
+) -> Result:
     """Prove all N·R^k queries from the weights, without listing them; refusing proves nothing.
 
     Arguments:
         model, system, task: as for `verify`.
         claimed_margin: the margin to prove, at least; 0 asks for a positive one. Default 0.
 
-    Returns the certificate: `accepted`, `queries`, the `margin` that is proved, and the `reason` of a refusal.
+    Returns the result: whether it `holds`, `queries`, the `margin` that is proved, and the `reason` of a refusal.
 
     >>> facts = FactSystem.random(1000, 8)
     >>> proof = certify(construct("T1", facts), facts)
-    >>> proof.accepted, proof.queries, proof.margin
+    >>> proof.holds, proof.queries, proof.margin
     (True, 8000, Fraction(2, 1))
     """
     from constructions.verification.certificate import certify as certified

@@ -48,28 +48,29 @@ HELD_BY = {
     "bounds/counting/fact_systems.py": ("counting",),
     "bounds/counting/kinds.py": ("counting", "answer_vectors", "bounds_commands"),
     "bounds/counting/logarithms.py": ("logarithms",),
+    "bounds/counting/maps.py": ("counting",),
     "bounds/counting/matchings.py": ("counting",),
     "bounds/counting/simple_graphs.py": ("counting",),
     "bounds/counting/sizes.py": ("counting",),
     "bounds/enclosure.py": ("enclosure", "logarithms", "information"),
     "bounds/lower/beyond.py": ("information",),
     "bounds/lower/bound.py": ("information", "frontier"),
+    "bounds/lower/centralisers.py": ("maps",),
     "bounds/lower/chains.py": ("information", "frontier"),
     "bounds/lower/dichotomy.py": ("information", "frontier"),
     "bounds/lower/frontier.py": ("frontier", "tables"),
     "bounds/lower/guessing.py": ("information",),
-    "bounds/lower/information.py": ("information",),
-    "bounds/lower/centralisers.py": ("maps",),
+    "bounds/lower/information.py": ("information", "assumptions_needed"),
+    "bounds/lower/involutions.py": ("information", "frontier", "assumptions_needed"),
+    "bounds/lower/learned_readout.py": ("information", "families", "assumptions_needed"),
     "bounds/lower/maps.py": ("maps",),
-    "bounds/lower/involutions.py": ("information", "frontier"),
-    "bounds/lower/learned_readout.py": ("information", "families"),
-    "bounds/lower/universal.py": ("information",),
+    "bounds/lower/universal.py": ("information", "assumptions_needed"),
     "bounds/suite/checks.py": ("bounds_commands",),
-    "bounds/suite/families.py": ("families",),
+    "bounds/suite/families.py": ("families", "maps"),
     "bounds/suite/learned_families.py": ("families",),
     "bounds/tables/command.py": ("bounds_commands",),
     "bounds/tables/depth.py": ("tables",),
-    "bounds/tables/dimensions.py": ("tables",),
+    "bounds/tables/dimensions.py": ("tables", "maps"),
     "bounds/tables/layout.py": ("tables",),
     "bounds/tables/ranges.py": ("tables",),
     "bounds/tables/summary.py": ("tables",),
@@ -84,6 +85,7 @@ HELD_BY = {
     "constructions/verification/exhaustive.py": _EXACT,
     "constructions/verification/integers.py": (*_EXACT, *_CERTIFICATE),
     "constructions/verification/interval.py": ("interval", "circle"),
+    "constructions/verification/result.py": ("result", "exhaustive", "interval"),
     "constructions/verification/rounding.py": ("rounding",),
     "constructions/verification/systems.py": ("systems",),
     "empirical/comparison/beside_theory.py": ("laws",),
@@ -95,11 +97,11 @@ HELD_BY = {
     "empirical/execution/database.py": ("store", "store_faults"),
     "empirical/execution/engine.py": ("engine", "killed_workers"),
     "empirical/execution/listing.py": ("store", "store_faults"),
-    "empirical/execution/local_pool.py": ("engine", "killed_workers"),
+    "empirical/execution/local_pool.py": ("worker", "engine", "killed_workers"),
     "empirical/execution/provenance.py": ("provenance",),
     "empirical/execution/records.py": ("records", "store"),
     "empirical/execution/store.py": ("store", "store_faults"),
-    "empirical/execution/worker.py": ("engine", "killed_workers"),
+    "empirical/execution/worker.py": ("worker", "engine", "killed_workers"),
     "empirical/mechanism/verdicts.py": ("mechanism_verdicts",),
     "empirical/statistics/regression.py": ("mechanism_readout", "mechanism_interventions", "probing_maps"),
     "empirical/statistics/shares.py": ("probing_maps", "mechanism_interventions"),
@@ -192,7 +194,10 @@ def try_module(tree: Path, module: str, most: int | None, seed: int) -> None:
     first = {entry["key"]: entry["survived"] for entry in reversed(_logged(module))}
     score["first"] = sum(mutant.key in reasons or first[mutant.key] for mutant in sample)
     scores[module] = score
-    SCORES.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
+    # At once, for another run may be reading it.
+    written = SCORES.with_suffix(".written")
+    written.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
+    written.replace(SCORES)
     killed = len(sample) - equivalent - len(survivors)
     print(
         f"{module}: {len(mutants)} mutants, {len(sample)} tried, {killed} killed, {equivalent} change nothing, "
@@ -240,10 +245,11 @@ def table(scores: dict[str, dict]) -> str:
         "| module | mutants | tried | survived at first | killed | change nothing | survive |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for module, score in scores.items():
+    total = {name: sum(score[name] for score in scores.values()) for name in next(iter(scores.values()))}
+    for module, score in [*((f"`{module}`", score) for module, score in scores.items()), ("all", total)]:
         killed = score["tried"] - score["equivalent"] - score["survived"]
         counts = (score["mutants"], score["tried"], score["first"], killed, score["equivalent"], score["survived"])
-        rows.append(f"| `{module}` | " + " | ".join(f"{count:,}" for count in counts) + " |")
+        rows.append(f"| {module} | " + " | ".join(f"{count:,}" for count in counts) + " |")
     return "\n".join(rows)
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import isqrt
 
 from bounds.counting.fact_systems import bipartite
-from bounds.enclosure import constant, log2, log2_falling, sign
+from bounds.enclosure import constant, log2, log2_falling
 from bounds.lower.bound import Bound, check_sizes, empty
 from bounds.lower.information import table_rows
 from theory.statements.assumptions import READOUTS
@@ -35,7 +35,5 @@ def information_at_hops(entities: int, relations: int, readout: str = "fixed") -
     else:
         root = isqrt(entities - 1) + 1
         information = facts - constant(PARTITIONS * root)
-        if sign(information) < 0:
-            return empty("T11", "too few entities for its number of partitions to be bounded so")
     assumptions = (*stands_on("T11", "any model"), READOUTS[readout])
     return Bound("T11", rows, 1, information, "log2 ((N!)^(2R-2) / Σ z_λ^(R-2))", assumptions)

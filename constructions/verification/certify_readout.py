@@ -12,7 +12,8 @@ and Δ = |v - u|,
 
 if that is positive. (The noise moves o_i by at most ν; f_i(u) - f_i(v) - ν|u - v| is convex in v on either side of u
 and 0 at u, so that beyond a neighbour where it is positive it is larger still.) Where the biases deviate, b_a = const -
-(κ/2)|u_a|² + ε_a, max ε - min ε is taken off. All that matters of the outputs is the least and the largest o_i among
+(κ/2)|u_a|² + ε_a, max ε - min ε is taken off. Where all codes have the same sum, two of them differ in two coordinates
+at least, and what the worst loses counts twice. All that matters of the outputs is the least and the largest o_i among
 those whose right code has the value u at i; where only -s and s occur, what matters is the least of u·o_i.
 
 Any κ >= 0 may be taken. Two are tried: that which the biases show, and that which is best for the outputs (where norms
@@ -80,6 +81,9 @@ class Codes:
         self._values = {i: np.unique(codes[i]) for i in np.flatnonzero(~opposite & (low != high)).tolist()}
         # A row an answer, so that all that belongs to one lies together.
         self._rows = transposed(codes)
+        # In how many coordinates two codes differ at least: in two if all have the same sum.
+        sums = column_sums(codes)
+        self._places = 2 if sums.min() == sums.max() else 1
         norms = column_sums(multiplied(codes, codes))
         self._norms, self._bias = (add(part, scaled(part[:1], -1)) for part in (norms, bias))
         self._deviations: dict[Fraction, Fraction] = {}
@@ -110,8 +114,8 @@ class Codes:
         bound = Fraction(0)
         for curvature in self._curvatures(gain, slope):
             doubled = add(scaled(gain, 2 * curvature.denominator), scaled(slope, curvature.numerator))
-            least = Fraction(whole(doubled.min()), 2 * curvature.denominator)
-            bound = least - self.deviation(curvature) - noise * largest(apart)
+            least = Fraction(whole(doubled.min()), 2 * curvature.denominator) - noise * largest(apart)
+            bound = (self._places * least if least > 0 else least) - self.deviation(curvature)
             if bound > 0:
                 break
         return bound

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from constructions.verification.exact import ExactModel
 from constructions.verification.integers import below, converted, whole
+from constructions.verification.result import Result, exact
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.definitions.fact_system import Words, check_count
 from theory.records.ledger import Counterexample
@@ -27,21 +27,6 @@ Integers = NDArray[Any]
 # Numbers held at a time for the widest intermediate value of a chunk of queries: 8 to 16 MiB.
 CHUNK = 2**21
 FEWEST = 16  # queries at a time at least: the bound of a product is computed anew for each chunk
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a check found: over `queries` queries of `systems` systems the least margin, and a counterexample if any."""
-
-    queries: int
-    margin: Fraction
-    counterexample: Counterexample | None = None
-    systems: int = 1
-
-    @property
-    def holds(self) -> bool:
-        """True iff no query checked was a counterexample."""
-        return self.counterexample is None
 
 
 def require_fit(transformer: Transformer, system: FactSystem, task: Task) -> None:
@@ -64,7 +49,7 @@ def check_every_query(
     claimed_margin: int | Fraction = 0,
     *,
     rational: bool = False,
-) -> Verdict:
+) -> Result:
     """Rung 1: all N·R^k queries of one system, all logits. `rational` takes float weights as the fractions that they
     are.
     """
@@ -74,7 +59,7 @@ def check_every_query(
 
 def check_sampled_queries(
     transformer: Transformer, system: FactSystem, task: Task, count: int, seed: int, claimed_margin: int | Fraction = 0
-) -> Verdict:
+) -> Result:
     """Rung 0: `count` queries drawn uniformly (with replacement; numpy's PCG64 from `seed`), all logits."""
     generator = np.random.default_rng([check_count("seed", seed, at_least=0), check_count("queries", count)])
     subjects = generator.integers(system.entities, size=count)
@@ -104,7 +89,7 @@ def _check(
     claimed_margin: int | Fraction,
     rational: bool,
     chunks: Iterator[tuple[Integers, Words]],
-) -> Verdict:
+) -> Result:
     require_fit(transformer, system, task)
     model = ExactModel(transformer, rational=rational)
     queries, least, found = 0, None, None
@@ -125,7 +110,7 @@ def _check(
                 found = Counterexample(system, *query, whole(expected[place]), tokens[-1], worst, tokens)
     if least is None:
         raise InputError("there is no query to check")
-    return Verdict(queries, least, found)
+    return exact(queries, least, found)
 
 
 def expected_answers(system: FactSystem, task: Task, subjects: Integers, words: Words) -> Integers:

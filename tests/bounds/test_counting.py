@@ -57,6 +57,10 @@ PUBLISHED: dict[tuple[str, int], dict[int, int]] = {
     ("unordered-colours", 3): dict(enumerate([1, 4, 17, 159, 2655, 88885, 4255594], 1)),
     ("unordered-colours", 4): dict(enumerate([1, 5, 34, 888, 76854, 15719714], 1)),
     ("unordered-colours", 6): dict(enumerate([1, 7, 105, 20916, 39122096, 274390124129], 1)),
+    ("maps", 1): dict(enumerate([1, 4, 27, 256, 3125, 46656], 1)),  # A000312
+    ("maps", 2): dict(enumerate([1, 16, 729, 65536], 1)),  # A062206
+    ("maps-relabelled", 1): dict(enumerate([1, 3, 7, 19, 47, 130, 343, 951], 1)),  # A001372
+    ("maps-relabelled", 2): dict(enumerate([1, 10, 129, 2836, 83061], 1)),  # A054050
     ("matchings", 1): {1: 0, 2: 1, 3: 0, 4: 1, 6: 1},
     ("matchings", 3): {2: 1, 3: 0, 4: 5, 6: 16, 8: 86, 10: 448, 12: 3580, 14: 34981, 16: 448628},  # A002830
     ("matchings-connected", 2): {1: 0, 2: 1, 4: 1, 5: 0, 6: 1, 8: 1},
@@ -87,6 +91,9 @@ LISTED: dict[tuple[str, int], int] = {
     ("labelled", 2): 4,
     ("labelled", 3): 3,
     ("labelled", 4): 2,
+    **{(kind, 1): 5 for kind in KINDS if kind.startswith("maps")},
+    **{(kind, 2): 3 for kind in KINDS if kind.startswith("maps")},
+    **{(kind, colours): 2 for kind in KINDS if kind.startswith("maps") for colours in (3, 4, 6)},
     **{(kind, 1): 8 for kind in KINDS if kind.startswith("matchings")},
     **{(kind, 2): 8 for kind in KINDS if kind.startswith("matchings")},
     **{(kind, 3): 7 for kind in KINDS if kind.startswith("matchings")},

@@ -482,6 +482,23 @@ def test_t9_of_one_relation_and_of_trees_that_do_not_fit() -> None:
     assert len(involutions(10, 2, 5).members) == 1
 
 
+def test_t9_with_a_pruned_tree_by_hand() -> None:
+    """R = 3, k = 3: the tree has 1 + 3 + 6 nodes, and pruned to four leaves 1 + 2 + 4, of N = 12 with four answers."""
+    assert sign(pruned_bound(100, 3, 3).information - log2(perm(90, 6), 2)) == 0
+    assert sign(pruned_bound(12, 3, 3).information - log2(perm(5, 4), 2)) == 0
+    assert pruned_bound(12, 3, 3).argument == "a tree of 3 hops with ℓ = 4 leaves"
+    # R = 4, k = 3: 1 + 4 + 12 nodes.
+    assert sign(pruned_bound(100, 4, 3).information - log2(perm(83, 12), 3)) == 0
+
+
+def test_no_more_trees_are_taken_than_fit() -> None:
+    # R = 3, k = 2: 1 + 3 nodes and 2 answers a root.
+    assert most_roots(20, 3, 2) == 3
+    involution_bound(20, 3, 2, 3)
+    with pytest.raises(InputError, match="4 trees of reduced words of 2 hops do not fit 20 entities; at most 3 do"):
+        involution_bound(20, 3, 2, 4)
+
+
 def test_long_words_and_hops_with_errors_are_their_formulas() -> None:
     bound = long_words(12, 3, 12)
     assert (bound.rows, bound.shared) == (1, 1)

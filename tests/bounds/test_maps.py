@@ -5,12 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from math import factorial, log2
 
+import mpmath
 import pytest
 
-from bounds.enclosure import Interval, sign
+from bounds.enclosure import Interval, Logarithm, constant, sign
 from bounds.enclosure import log2 as exact_log2
 from bounds.lower import centralisers
-from bounds.lower.centralisers import LISTED, information_at_hops
+from bounds.lower.bound import Bound
+from bounds.lower.centralisers import LISTED, PARTITIONS, information_at_hops
 from bounds.lower.frontier import strongest_for_dimension
 from bounds.lower.information import total_information
 from bounds.lower.learned_readout import learned_readout
@@ -50,7 +52,7 @@ def test_t2_meets_the_bound_of_maps_without_a_gap(power: int, bits: int, relatio
     built = evaluate("T2", "dimension", entities=entities, relations=relations, hops=hops, bits=bits)
     assert universal_maps(entities, relations, hops).smallest_dimension(bits) == built
     system = FactSystem.random(min(entities, 64), relations, maps=True)
-    assert certify(t2.construct(system, hops, bits), system, Task(hops), 1).accepted
+    assert certify(t2.construct(system, hops, bits), system, Task(hops), 1).holds
 
 
 def test_nothing_is_said_where_no_tree_fits() -> None:
@@ -66,6 +68,41 @@ def test_bounds_of_tables_are_below_what_all_maps_have() -> None:
         if roots <= most_map_roots(3, 1, hops):
             assert answers_of_all_maps(3, 1, hops, roots, answers) == answers**roots
     assert fixed_maps(3, 1, 1).information == exact_log2(3, 3)
+
+
+def test_bounds_of_maps_by_hand() -> None:
+    """N = 12, R = 2, k = 2: trees of 3 nodes, of which 4 fit, with 4 free edges each; q or m of 2, and of 4."""
+    found = universal_maps(12, 2, 2), fixed_maps(12, 2, 2)
+    assert [(bound.rows, bound.shared, bound.information) for bound in found] == [
+        (1, 0, exact_log2(12, 4)),
+        (4, 1, exact_log2(12, 16)),
+    ]
+    learned = {bound.argument: bound for bound in learned_maps(12, 2, 2).members}
+    tied = {bound.argument: bound for bound in learned_maps(12, 2, 2, tied=True).members}
+    assert {"m = 4 roots and q = 2 answers", "m = 4 roots and q = 12 answers"} <= learned.keys()
+    assert tied.keys() >= {"m = 2 roots", "m = 4 roots"}
+    for bound, rows, information, readout in (
+        (learned["m = 4 roots and q = 2 answers"], 6, exact_log2(2, 16), "learned read-out"),
+        (tied["m = 2 roots"], 2, exact_log2(2, 8), "tied read-out"),
+    ):
+        assert (bound.rows, bound.shared) == (rows, 1)
+        assert sign(bound.information - information) == 0
+        assert readout in {each.name for each in bound.assumptions}
+
+
+@pytest.mark.parametrize("readout", ["fixed", "learned", "tied"])
+@pytest.mark.parametrize("entities", [8, 27, 100])
+def test_tables_of_maps_have_the_strongest_bound_at_one_bit(entities: int, readout: str) -> None:
+    """Which bound is the strongest depends on the bits of an entry, but for what is rounded up."""
+    found, bijections = (
+        {row.label: row.dimension for row in bound_rows([BoundSetting(entities, 2, 1, 1, readout=readout, maps=maps)])}
+        for maps in (True, False)
+    )
+    members: tuple[Bound, ...] = (fixed_maps(entities, 2, 1),)
+    if readout != "fixed":
+        members = learned_maps(entities, 2, 1, tied=readout == "tied").members
+    label = f"any model, {readout}"
+    assert found[label] == max(bijections[label] or 0, *(bound.smallest_dimension(1) for bound in members))
 
 
 def test_there_is_no_meeting_in_the_middle() -> None:
@@ -150,4 +187,32 @@ def test_beyond_what_is_listed_the_bound_is_below_the_sum(relations: int, monkey
 
 
 def test_one_relation_says_nothing() -> None:
-    assert information_at_hops(9, 1).smallest_dimension(1) == 0
+    found = information_at_hops(9, 1)
+    assert (found.smallest_dimension(1), found.information) == (0, Logarithm())
+    assert found.argument == "one relation commutes with itself"
+
+
+def test_the_number_of_partitions_is_bounded_from_above_and_hardly_more() -> None:
+    with mpmath.workdps(30):
+        exact = mpmath.pi * mpmath.sqrt(mpmath.mpf(2) / 3) / mpmath.log(2)
+        assert 0 < mpmath.mpf(PARTITIONS.numerator) / PARTITIONS.denominator - exact < 0.001
+
+
+@pytest.mark.parametrize(("entities", "root"), [(80, 9), (81, 9), (82, 10), (100, 10)])
+def test_beyond_what_is_listed_the_bound_is_its_formula(entities: int, root: int) -> None:
+    expected = exact_log2(factorial(entities), 3) - constant(PARTITIONS * root)
+    assert sign(information_at_hops(entities, 3).information - expected) == 0
+
+
+def test_the_left_side_of_t11_is_that_of_all_rows_and_shared_bits() -> None:
+    for entities in (5, 100):
+        found = {readout: information_at_hops(entities, 3, readout) for readout in ("fixed", "learned", "tied")}
+        assert {readout: (bound.rows, bound.shared) for readout, bound in found.items()} == {
+            "fixed": (entities, 1),
+            "learned": (2 * entities, 1),
+            "tied": (entities, 1),
+        }
+    with pytest.raises(InputError, match="entities must be"):
+        information_at_hops(1, 2)
+    with pytest.raises(InputError, match="relations must be"):
+        information_at_hops(5, 0)

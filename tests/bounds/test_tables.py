@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -29,8 +30,9 @@ from bounds.tables.dimensions import (
 )
 from bounds.tables.layout import FORMATS, Table, render, shown
 from bounds.tables.ranges import parse_error_rate, parse_sizes
-from bounds.tables.summary import LONG_COLUMNS, cost_table, decimal, dimension_table, render_bounds
+from bounds.tables.summary import LONG_COLUMNS, _shared, cost_table, decimal, dimension_table, render_bounds
 from theory.errors import InputError
+from theory.statements.assumptions import Assumption
 from theory.statements.registry import evaluate
 
 
@@ -263,6 +265,26 @@ def test_numbers_are_shown_in_full_or_marked_as_rounded(cell: int | str | None, 
 @given(st.fractions(0, 10**6), st.integers(1, 5))
 def test_decimals_are_the_nearest(ratio: Fraction, places: int) -> None:
     assert abs(Fraction(decimal(ratio, places)) - ratio) <= Fraction(1, 2 * 10**places)
+
+
+def test_an_error_rate_may_have_forty_characters() -> None:
+    assert parse_error_rate(" 0." + "1" * 38 + " ") == Fraction(int("1" * 38), 10**38)
+    with pytest.raises(InputError, match="error rate has 41 characters; at most 40 are read"):
+        parse_error_rate("0." + "1" * 39)
+
+
+def test_assumptions_of_a_label_are_those_of_all_rows_that_have_any_in_the_order_of_the_first() -> None:
+    one, two, three = Assumption("one"), Assumption("two"), Assumption("three")
+    row = bound_rows([BoundSetting(64, 2, 1, 1)])[0]
+    rows = [replace(row, assumptions=each) for each in ((), (one, two, three), (three, one))]
+    assert _shared(rows) == [one, three]
+    assert _shared(rows[:1]) == []
+
+
+def test_depth_has_no_shared_bits_unless_they_are_asked_for() -> None:
+    assert (
+        depth_rows(4, 2, [1], 1) == depth_rows(4, 2, [1], 1, shared_bits=0) != depth_rows(4, 2, [1], 1, shared_bits=1)
+    )
 
 
 def test_large_ratios_are_shown_without_places() -> None:

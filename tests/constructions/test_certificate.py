@@ -38,7 +38,7 @@ def test_constructions_are_certified(model: Model, case: Case) -> None:
         found = decide_softmax(transformer, case.system, task)
     else:
         found, _ = decide(transformer, case.system, task)
-    assert found.accepted, certificate.reason
+    assert found.holds, certificate.reason
     assert found.margin is not None
     assert found.margin >= model.margin
     assert found.queries == case.system.entities * case.system.relations**task.hops
@@ -55,7 +55,7 @@ def test_other_facts_are_not_certified(model: Model, case: Case, seed: int) -> N
     exchanged = np.array(case.system.answers)
     exchanged[-1, [0, 1]] = exchanged[-1, [1, 0]]
     if task.hops == 1:
-        assert not certify(transformer, FactSystem(exchanged), task).accepted
+        assert not certify(transformer, FactSystem(exchanged), task).holds
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
@@ -63,9 +63,9 @@ def test_a_claim_above_the_margin_is_refused(model: Model) -> None:
     transformer, task = model.build(SYSTEM, 2, 2), model.task(2)
     margin = certify(transformer, SYSTEM, task).margin
     assert margin is not None
-    assert certify(transformer, SYSTEM, task, margin).accepted
+    assert certify(transformer, SYSTEM, task, margin).holds
     refused = certify(transformer, SYSTEM, task, margin + Fraction(1, 10**40))
-    assert not refused.accepted
+    assert not refused.holds
     assert refused.margin == margin
     assert str(margin) in refused.reason
 
@@ -100,9 +100,9 @@ def test_prompts_are_run_where_no_argument_proves_a_margin(
     monkeypatch.setattr(certificate, "certify_single_block", planted(argued, "no argument"))
     monkeypatch.setattr(certificate, "certify_prompts", planted(listed, "too many"))
     found = certify(t1.construct(SYSTEM), SYSTEM, Task())
-    assert (found.accepted, found.margin) == (margin is not None and margin > 0, margin)
-    assert found.accepted == (found.reason == "")
-    if not found.accepted:
+    assert (found.holds, found.margin) == (margin is not None and margin > 0, margin)
+    assert found.holds == (found.reason == "")
+    if not found.holds:
         assert found.reason == (
             "no argument" if margin is None else f"the margin that can be proved is {margin}, not 0"
         )
@@ -119,8 +119,8 @@ def test_large_systems_are_certified() -> None:
         (t3.construct(system, 500, 3), Task(500, 1)),
         (t3.construct_with_signs(system, 500, 3, softmax=True), Task(500, 1)),
     ):
-        assert certify(transformer, system, task).accepted
-        assert not certify(transformer, wrong, task).accepted
+        assert certify(transformer, system, task).holds
+        assert not certify(transformer, wrong, task).holds
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
@@ -155,7 +155,7 @@ def test_models_asked_for_another_task(model: Model, case: Case, hops: int, stri
 def test_whole_floats_are_certified() -> None:
     transformer = t1.construct(SYSTEM)
     floats = {name: widened(getattr(transformer, name)).astype(float) for name in ("W_E", "W_U", "b_U")}
-    assert certify(dataclasses.replace(transformer, **floats), SYSTEM, Task(), 2).accepted
+    assert certify(dataclasses.replace(transformer, **floats), SYSTEM, Task(), 2).holds
 
 
 @given(

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from constructions.verification import certify_depth
+from constructions.verification import certify_attention, certify_depth
 from constructions.verification.certify_attention import Refused, _winner
 from constructions.verification.certify_depth import States, certify_deep
 from constructions.verification.exhaustive import check_every_query
@@ -140,6 +140,12 @@ def test_the_gaps_to_the_winner_are_the_least_in_order_of_size() -> None:
         assert (winner, gaps.tolist()) == (order.index(0), [2, 7])
     with pytest.raises(Refused, match="head 3 does not read the same position for every prompt in step 2"):
         _winner(low, np.array([[12, 12], [3, 10], [5, 1]]), 3, 1)
+
+
+def test_attention_with_too_many_scores_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certify_attention, "MOST_SCORES", 0)
+    with pytest.raises(Refused, match="head 0 of the attention depends on the tokens in too many ways"):
+        certify_deep(t4.construct(SYSTEM, 2), SYSTEM, Task(2))
 
 
 def test_models_without_blocks() -> None:

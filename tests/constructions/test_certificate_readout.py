@@ -85,8 +85,8 @@ def test_every_argument_proves_something() -> None:
     for codes, bias, outputs, expected, farthest in (
         (np.array([[1, 1, -1], [1, -1, 1]]), [0, 0, 0], np.array([[3, 4, -3], [5, -3, 3]]), 6, 2),
         (np.array([[0, 1, 2, 5]]), [0, -1, -4, -25], np.array([[0, 2, 4, 10]]), 1, 3),
-        (np.eye(5, dtype=int), [0] * 5, 4 * np.eye(5, dtype=int), 2, 1),
-        (np.eye(5, dtype=int), [0] * 5, 4 * np.eye(5, dtype=int) + 1, 2, 1),
+        (np.eye(5, dtype=int), [0] * 5, 4 * np.eye(5, dtype=int), 4, 2),
+        (np.eye(5, dtype=int), [0] * 5, 4 * np.eye(5, dtype=int) + 1, 4, 2),
     ):
         found = Codes(codes, np.array(bias))
         assert found.margin(outputs, np.arange(len(bias)), Fraction(0)) == expected
@@ -141,9 +141,9 @@ def test_one_hot_read_outs_of_any_size(entities: int, monkeypatch: pytest.Monkey
     exchanged[1, [2, 4]] = exchanged[1, [4, 2]]
     monkeypatch.setattr(certify_readout, "MOST_LOGITS", 0)
     found = certify(model, system, Task())
-    assert found.accepted
-    assert found.margin == Fraction(3, 2)
-    assert not certify(model, FactSystem(exchanged), Task()).accepted
+    assert found.holds
+    assert found.margin == 3
+    assert not certify(model, FactSystem(exchanged), Task()).holds
 
 
 def test_a_few_answers_are_told_apart_by_all_their_logits() -> None:
@@ -152,7 +152,7 @@ def test_a_few_answers_are_told_apart_by_all_their_logits() -> None:
     readout = Readout(codes, np.array([0, 0, 0]), 3)
     assert Codes(codes, np.zeros(3, int)).margin(codes, np.arange(3), Fraction(0)) <= 0
     assert readout.margin(codes, np.arange(3), Fraction(0)) == 2
-    assert decide(one_hot(FactSystem.random(4, 2)), FactSystem.random(4, 2), Task())[0].accepted
+    assert decide(one_hot(FactSystem.random(4, 2)), FactSystem.random(4, 2), Task())[0].holds
 
 
 def test_codes_with_zeros_in_other_places_are_told_apart_group_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,3 +173,12 @@ def test_the_curvature_of_the_biases_is_enough_where_it_proves_something() -> No
     """Outputs off the codes have a curvature that is better for them, and that the biases do not have."""
     codes = np.array([[0, 1, 3, 6]])
     assert Codes(codes, -(codes[0] ** 2)).margin(np.array([[0, 3, 6, 11]]), np.arange(4), Fraction(0)) == 1
+
+
+def test_codes_of_one_sum_differ_in_two_places() -> None:
+    """One-hot codes lose in two coordinates, and codes of several sums perhaps in one."""
+    eye = np.eye(4, dtype=int)
+    assert Codes(eye, np.zeros(4, int)).margin(6 * eye, np.arange(4), Fraction(0)) == 6
+    uneven = np.array([[1, 1, 0], [0, 1, 1]])
+    truth = worst_margin(uneven, np.array([0, -1, 0]), 3 * uneven, np.arange(3), Fraction(0))
+    assert Codes(uneven, np.array([0, -1, 0])).margin(3 * uneven, np.arange(3), Fraction(0)) <= truth

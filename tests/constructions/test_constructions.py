@@ -222,7 +222,7 @@ small = FactSystem.random(4, 2)
         (lambda: t2.construct(small, 0, 1), "hops must be a whole number of at least 1, not 0"),
         (lambda: t2.construct(small, 1, 0), "bits must be"),
         (lambda: t2b.construct(small, 0), "hops must be"),
-        (lambda: t2b.construct(small, 21), r"8388608 queries; at most 2\^22"),
+        (lambda: t2b.construct(small, 21), r"10\^6 queries; at most 2\^22"),
         (lambda: t2e.construct(small, 0), "hops must be"),
         (lambda: t2e.construct(small, -1, tied=True), "hops must be"),
         (lambda: t3.construct(small, 0, 1), "hops must be"),

@@ -12,11 +12,11 @@ from constructions.campaign.evaluator import evaluate
 from constructions.verification import exhaustive
 from constructions.verification.exhaustive import (
     Counterexample,
-    Verdict,
     check_every_query,
     check_sampled_queries,
     margins_of,
 )
+from constructions.verification.result import Result
 from constructions.weights import t1, t1b, t2, t3, t3b, t6
 from tests.helpers.models import EXACT, Case, Model, cases, named
 from theory import FactSystem, InputError, Task, Transformer
@@ -24,7 +24,7 @@ from theory import FactSystem, InputError, Task, Transformer
 SYSTEM = FactSystem([[1, 2, 0, 3], [3, 0, 1, 2]])
 
 
-def found(verdict: Verdict) -> Counterexample:
+def found(verdict: Result) -> Counterexample:
     assert verdict.counterexample is not None
     assert not verdict.holds
     return verdict.counterexample
@@ -39,7 +39,7 @@ def reading_out(transformer: Transformer, answer: int, like: int) -> Transformer
 
 def test_a_verdict_counts_its_queries() -> None:
     verdict = check_every_query(t1.construct(SYSTEM), SYSTEM, Task(), 2)
-    assert verdict == Verdict(queries=8, margin=Fraction(2), counterexample=None, systems=1)
+    assert verdict == Result("holds", queries=8, low=Fraction(2), high=Fraction(2), counterexample=None, systems=1)
     assert verdict.holds
 
 
@@ -259,3 +259,13 @@ def test_softmax_is_not_run_exactly() -> None:
     model = named("T3 parabola, softmax")
     with pytest.raises(InputError, match="softmax"):
         check_every_query(model.build(SYSTEM, 1), SYSTEM, model.task(1))
+
+
+def test_a_result_says_why_it_does_not_hold() -> None:
+    """One system unless told; the counterexample where there is one, else the reason, else nothing."""
+    failure = found(check_every_query(t1.construct(SYSTEM), FactSystem([[1, 0, 2, 3], [0, 1, 2, 3]]), Task()))
+    assert Result("holds", 3).systems == 1
+    assert (Result("holds", 3).detail, Result("undecided", 3, reason="too wide").detail) == ("", "too wide")
+    assert Result("fails", 3, counterexample=failure, reason="too wide").detail == str(failure)
+    low = Result("undecided", 3, Fraction(-1), Fraction(2))
+    assert (low.margin, low.holds, Result("holds", 3).holds) == (-1, False, True)

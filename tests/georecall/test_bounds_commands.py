@@ -248,6 +248,16 @@ def test_sizes_are_taken_up_to_their_limits(option: str, least: int, most: int) 
         command.table(**sizes, shared_bits=str(10**30 + 1))
 
 
+def test_rows_of_depth_are_counted_before_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for every number of tokens that a stride of k hops gives: 1, 2, 3, 4, 6, 12 of 12, and 1, 2 of 2."""
+    monkeypatch.setattr(command, "MOST_ROWS", 2 * 3 * (6 + 2))
+    sizes = {"entities": "4,8", "relations": "1:3", "bits": "1", "depth": True}
+    rows = json.loads(command.table(**sizes, hops="2,12", layout="json"))
+    assert len(rows) == 48
+    with pytest.raises(InputError, match="54 rows are too many for one table of depth; at most 48 are computed"):
+        command.table(**sizes, hops="1,2,12")
+
+
 def test_checks_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bounds.suite.checks.evaluate", lambda *a, **k: 0)
     monkeypatch.setattr("bounds.suite.checks.brute_force", lambda *a: 10**9)

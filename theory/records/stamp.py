@@ -68,5 +68,5 @@ def read_stamp(folder: Path = FOLDER) -> Stamp:
         sound = [each for each in statements(folder) if all(said[each.identifier][t] == CLOSED for t in each.theorems)]
         number = len({theorem for each in sound for theorem in each.theorems})
         return Stamp(tuple(sound), f"{number} theorems compiled by Coq {written['coq']}, no assumptions")
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return Stamp(fault="the stamp of the proofs cannot be read: run `make proofs` again")

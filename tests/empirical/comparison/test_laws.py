@@ -94,6 +94,19 @@ def test_scalars_by_hand(width: int | str, by_hand: int) -> None:
     assert first_guess(curve(2, 1)) == 1
 
 
+def test_a_dimension_below_one_is_predicted_as_any_other() -> None:
+    each = curve(256, 4)
+    found = predicted_dimension(each, 1000.0, "tables and MLP")
+    assert 0 < found < 1
+    assert scalars(each, found, "tables and MLP") * 1000 == pytest.approx(demand(each))
+
+
+def test_a_threshold_bounded_on_one_side_has_no_deviation() -> None:
+    for each in (bounded(curve(256, 4), 9.0, None), bounded(curve(256, 4), 0.0, 9.0)):
+        with pytest.raises(InputError, match="the threshold is bounded on one side only"):
+            _ = each.deviation
+
+
 def test_a_curve_is_its_condition_without_dimension_and_seed() -> None:
     each = curve(256, 4, hops=2, chain=True, steps=900)
     assert Curve(RunConfig(256, 4, dimension=9, width=3, hops=2, chain=True, steps=900, seed=5)) == each
@@ -422,3 +435,6 @@ def test_k_hops_stand_beside_their_own_theorems() -> None:
     assert chain.universal_bound is None
     assert chain.universal_construction == 2 * 3 + 2  # T3: R·⌈12/4⌉ + 2
     assert beside_theory(bounded(curve(256, 4), 9.0, None)).bits is None
+    # A chain of one hop is no chain, and an entry has a bit at least.
+    assert beside_theory(measured(curve(256, 4, chain=True), 6.5)).universal_bound == 8
+    assert beside_theory(measured(curve(256, 4), 1000.0)).bits == 1
