@@ -10,6 +10,7 @@ reads both.
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
 import re
@@ -81,10 +82,14 @@ def left_out(folder: Path = FOLDER) -> list[str]:
 
 
 def compile_all(folder: Path = FOLDER) -> None:
-    """Compile what is out of date. Raises ProofError where Coq is missing or does not accept a file."""
+    """Compile what is out of date; who comes second waits and finds it done. Raises ProofError where Coq is missing
+    or does not accept a file."""
     if shutil.which("coqc") is None:
         raise ProofError(ABSENT)
-    if subprocess.run(["make", "--no-print-directory", "-C", str(folder)], check=False).returncode:
+    with (folder / "Makefile").open(encoding="utf-8") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        run = subprocess.run(["make", "--no-print-directory", "-C", str(folder)], check=False)
+    if run.returncode:
         raise ProofError("Coq does not accept the proofs: see above")
 
 

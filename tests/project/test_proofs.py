@@ -10,6 +10,7 @@ import dataclasses
 import json
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -272,6 +273,14 @@ def test_the_proofs_compile_and_assume_nothing(capfd: pytest.CaptureFixture[str]
     assert checked(PROOFS) == {each.identifier: each.theorems for each in stamp.statements()}
 
 
+@needs_coq
+def test_two_at_once_do_not_compile_into_each_others_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = folder_with(tmp_path, T="Theorem t : 1 = 1. Proof. reflexivity. Qed.\n")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(check.compile_all, [folder] * 2))
+    assert capfd.readouterr().out.count("coqc -q") == 1
+
+
 CLASSICAL = "From Coq Require Import Classical.\nTheorem t (P : Prop) : P \\/ ~ P. Proof. exact (classic P). Qed.\n"
 
 
@@ -387,5 +396,6 @@ def test_coqs_lists_are_read() -> None:
 
 @needs_coq
 def test_what_coq_does_not_accept_is_told() -> None:
+    check.compile_all()
     with pytest.raises(RuntimeError, match="nothing_there"):
         compare.evaluate(["T1"], ["nothing_there"])
