@@ -60,11 +60,11 @@ def certify_single_block(transformer: Transformer, system: FactSystem, task: Tas
     margins: list[Fraction] = []
     seen = set()
     for step in range(task.steps):
-        reads = _reads(weights, task, step, reading)
+        reads = reads_of(weights, task, step, reading)
         if reads.key in seen:
             continue
         seen.add(reads.key)
-        inputs = _step_inputs(weights, reads)
+        inputs = step_inputs(weights, reads)
         gates = _gates(weights, inputs)
         words = words_and_answers(system, task, len(inputs.relations))
         while together := list(islice(words, WORDS)):
@@ -142,7 +142,7 @@ class Reads:
         return self.entity, self.relations, tuple(self.constant.tolist()), self.divisor
 
 
-def _reads(weights: Weights, task: Task, step: int, reading: Reading) -> Reads:
+def reads_of(weights: Weights, task: Task, step: int, reading: Reading) -> Reads:
     """What attention (and the residual stream) brings to the last position, sorted by where it comes from."""
     transformer, length = weights.transformer, task.hops + step + 1
     start, stop = task.hops_of_step(step)
@@ -197,7 +197,7 @@ class StepInputs:
         return total
 
 
-def _step_inputs(weights: Weights, reads: Reads) -> StepInputs:
+def step_inputs(weights: Weights, reads: Reads) -> StepInputs:
     dimension, tokens = weights.transformer.dimension, weights.embedding.relations
     entity = _sum([weights.matrix(head) for head in reads.entity], (dimension, dimension))
     relations = [_sum([weights.brought(head, tokens) for head in heads], tokens.shape) for heads in reads.relations]
