@@ -90,6 +90,17 @@ FIGURES: dict[str, FigureEntry] = {
             ("T2", "T2c", "T2e", "T3", "T3b", "T3c", "T4"),
         ),
         FigureEntry(
+            "precision",
+            "Bits, noise and width against dimension",
+            "One hop, N = 4096, R = 4, universal models in one pass. (a) Dimension against the bits of a subject "
+            "entry: T1b's digits and T1d's look-up above T1c. (b) The same under noise that is survived, as a "
+            "fraction of the range of an entry: digits whose gates leave room (T13) meet the bound where b divides "
+            "log N, signs (T1) pay for gates that stand at 0. (c) Width against dimension where entries are reals of "
+            "any precision: one coordinate needs N^(R-1)/R units (T12) and the look-up has 2N^(R-1) or so; a few "
+            "coordinates more, and a handful of units is enough.",
+            ("T1", "T1b", "T1c", "T1d", "T12", "T13"),
+        ),
+        FigureEntry(
             "capacity_law",
             "A capacity law: one number of bits for each scalar",
             "E8: does one number β of bits for each scalar that may store facts predict every threshold? Counted are "

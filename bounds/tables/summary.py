@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from bounds.tables.dimensions import BoundRow, BoundSetting
 from bounds.tables.layout import FORMATS, Cell, Table, render, shown
+from bounds.tables.rows import BoundRow, BoundSetting
 from theory.errors import InputError
 from theory.statements.assumptions import Assumption
 
@@ -41,7 +41,7 @@ def dimension_table(rows: Sequence[BoundRow]) -> Table:
             return None
         return shown(row.dimension) + (f" ×{decimal(row.ratio, 2)}" if row.ratio is not None else "")
 
-    labels = [label for label in _labels(rows) if label != "width"]
+    labels = [label for label in _labels(rows) if not _on_width(label)]
     heads = [f"{label} ≥" if _first(rows, label).side == "lower" else label for label in labels]
     body = [
         (*_setting_cells(rows, setting), *(cell(row) for row in found)) for setting, found in _by_setting(rows, labels)
@@ -57,7 +57,7 @@ def dimension_table(rows: Sequence[BoundRow]) -> Table:
 
 def cost_table(rows: Sequence[BoundRow]) -> Table:
     """One line for each setting: the least width, and each construction's width, parameters and bits in all."""
-    labels = [label for label in _labels(rows) if label == "width" or _first(rows, label).side == "upper"]
+    labels = [label for label in _labels(rows) if _on_width(label) or _first(rows, label).side == "upper"]
     heads = [head for label in labels for head in _cost_heads(label)]
     body = []
     for setting, found in _by_setting(rows, labels):
@@ -106,7 +106,12 @@ def _legend(groups: Iterable[Sequence[BoundRow]]) -> list[str]:
 
 
 def _cost_heads(label: str) -> tuple[str, ...]:
-    return ("width ≥",) if label == "width" else (f"{label} width", "parameters", "bits")
+    return (f"{label} ≥",) if _on_width(label) else (f"{label} width", "parameters", "bits")
+
+
+def _on_width(label: str) -> bool:
+    """Whether a lower bound is one on the width, not on the dimension."""
+    return label.startswith("width")
 
 
 def _setting_heads(rows: Sequence[BoundRow]) -> tuple[str, ...]:

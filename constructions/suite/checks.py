@@ -14,12 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from constructions.suite import t5, t7
-from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing
+from constructions.suite.tolerance import tolerated
+from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing, perturbing
 from constructions.verification import systems as many
 from constructions.verification.certificate import certify
 from constructions.verification.exact import require_integers
 from constructions.verification.exhaustive import check_every_query, check_sampled_queries, require_fit
 from constructions.verification.interval import check_every_query_by_intervals, circle_margin
+from constructions.verification.noise import check_under_noise
 from constructions.verification.result import Result
 from constructions.verification.rounding import bfloat16, check_rounded
 from constructions.weights import t1b, t1d, t2b
@@ -31,6 +33,7 @@ from theory.records.ledger import Row, Rung, Status
 from theory.records.loading import load_model_as_said, load_system
 from theory.records.work import ENDLESS, LONG, Size, Work, require_possible, smaller, spelt
 from theory.statements.registry import Construction, Quantity, evaluate, theorem
+from theory.statements.symbols import values
 
 # At most this many logits are computed query by query; beyond it queries are sampled.
 MOST_FACTS = 2**28
@@ -279,6 +282,31 @@ def check_superposition(entry: Entry, sizes: Sizes) -> Row:
     return row
 
 
+def claimed_noise(entry: Entry, sizes: Sizes) -> Fraction:
+    """The noise below which every query is claimed to be right (T13)."""
+    noise = formulas(entry).noise
+    assert noise is not None, f"no noise is claimed of {entry.label}"
+    value = noise.xreplace(values(sizes.entities, sizes.relations, sizes.setting.hops, sizes.setting.bits))
+    return Fraction(int(value.p), int(value.q))
+
+
+def check_noise(entry: Entry, sizes: Sizes) -> Row:
+    """T13: every query under the worst perturbation of its subject's row, just below the noise that is claimed; and how
+    far the margin has fallen at it.
+    """
+    require_work(entry, sizes, perturbing)
+    (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
+    claimed = claimed_noise(entry, sizes)
+    below = claimed * (1 - Fraction(1, 2**16))
+    verdict = check_under_noise(transformer, system, task, below)
+    at = check_under_noise(transformer, system, task, claimed)
+    coverage = f"all queries, every perturbation of a row by at most {claimed} less 2^-16 of it in each coordinate"
+    if at.high is not None:
+        coverage += f"; at {claimed} the least margin is {at.high}"
+    row = _row(entry, sizes, "exhaustive queries", coverage, transformer)
+    return _with_result(replace(row, claim="T13", construction=entry.label), verdict)
+
+
 def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     """A user's model against a user's facts, both from files, for the task in the model's file.
 
@@ -329,8 +357,10 @@ def check_transformer(
         rows.append(_with_result(row, check_every_query(transformer, system, task, rational=True)))
     certificate = certify(transformer, system, task)
     if certificate.holds or not listed:
-        row = replace(row, rung="certificate", coverage=f"all {spelt(certificate.queries)} queries{note}")
-        rows.append(_with_result(row, certificate))
+        proved = replace(row, rung="certificate", coverage=f"all {spelt(certificate.queries)} queries{note}")
+        rows.append(_with_result(proved, certificate))
+    if all(each.status == "holds" for each in rows):
+        rows += tolerated(replace(row, construction=f"{name}, noise"), transformer, system, task, note)
     return rows
 
 

@@ -11,6 +11,7 @@ from theory.records.work import Work
 
 LOGIT, PASS, UNIT = 3, 200, 2  # of a margin; of a prompt; of a hidden unit or a coordinate on a prompt
 MULTIPLICATIONS = 3  # in a nanosecond, in BLAS
+BOX = 10**6  # of a query whose row is perturbed
 ENCLOSED = 20_000  # of an enclosed logit
 WORD, STEP, ROW = 2 * 10**6, 10**7, 50  # of the certificate: a word, a step of a chain, a coordinate of an entity
 RANK = 200  # of the elimination of T7
@@ -74,6 +75,12 @@ def certifying(extent: Extent) -> Work:
     mixed = extent.entities * (extent.dimension + extent.read) if extent.dense else 0
     word = WORD + 10 * extent.width + extent.entities * (ROW * extent.read + mixed)
     return Work(extent.words * word + extent.steps * STEP, extent.memory(CERTIFIED))
+
+
+def perturbing(extent: Extent) -> Work:
+    """The worst perturbation of the row of every query."""
+    query = (extent.answers + extent.dimension) * (extent.width + extent.dimension)
+    return Work(extent.queries * (BOX + query // MULTIPLICATIONS), extent.memory(LISTED))
 
 
 def fitting(extent: Extent, unknowns: int) -> Work:

@@ -29,7 +29,6 @@ from constructions.verification.integers import (
     column_numbers,
     column_sums,
     numerators,
-    rounded_up,
     scaled,
     transposed,
     whole,
@@ -88,7 +87,8 @@ def certify_reading(
     transformer: Transformer, block: Block, embedding: Embedding, task: Task, noise: Fraction = NO_NOISE
 ) -> Reading:
     """The positions that each head of a block reads in each step, for every prompt, when the stream is the embedding,
-    and, in one pass, every coordinate of the subject's row may be off by `noise`; Refused when they may vary.
+    and every coordinate of the subject's row may be off by `noise` (in one pass, and not for softmax); Refused when
+    they may vary.
     """
     if transformer.attention == "uniform":
         return Reading([[-1] * block.heads for _ in range(task.steps)], Fraction(0))
@@ -131,8 +131,9 @@ def _read_by_head(
         low, high = (add(_over_tokens(extreme, *scores, is_relation), fixed) for extreme in (np.min, np.max))
         if noise:
             moved = np.zeros(low.shape, object)
-            moved[0] = rounded_up(column_sums(absolute(Product(key.weights.T)(asked))), noise)
-            low, high = add(low, -moved), add(high, moved)
+            moved[0] = scaled(column_sums(absolute(Product(key.weights.T)(asked))), noise.numerator)
+            low, high = (scaled(scores, noise.denominator) for scores in (low, high))
+            low, high = add(low, scaled(moved, -1)), add(high, moved)
         winner, gaps = _winner(low, high, head, step)
         sources.append(winner)
         # Each step has one position more than the one before it.

@@ -1,4 +1,4 @@
-"""Noise on the subject's row: the worst perturbation in a box, not a sampled one (T13).
+"""T13: noise on the subject's row; the worst perturbation in a box, not a sampled one.
 
 In one pass of one block whose heads read fixed positions (`certify_attention`, with the noise), the difference of two
 logits is a piecewise linear function of the perturbation η of the row:
@@ -36,8 +36,8 @@ from theory import FactSystem, Task, Transformer
 Integers = NDArray[Any]
 
 HALVINGS = 5
-STEPS = 2**16  # in which the largest noise is sought, of the range of the rows
-MOST_PRODUCTS = 2 * 10**9  # of two numbers, in all queries at one noise: about a minute
+STEPS = 2**20  # in which the largest noise is sought, up to a power of two at least the range of the rows
+MOST_PRODUCTS = 2 * 10**8  # of two numbers, in all queries at one noise: some seconds
 LARGEST_MULTIPLE = 2**20  # by which kinks are made whole
 
 
@@ -89,14 +89,14 @@ def check_under_noise(transformer: Transformer, system: FactSystem, task: Task, 
 
 
 def largest_noise(transformer: Transformer, system: FactSystem, task: Task) -> Tolerance:
-    """The largest noise that every query survives, to within `STEPS` steps of the range of the subjects' rows.
+    """The largest noise that every query survives, to the next of `STEPS` steps up to the range of the subjects' rows.
 
     Refused where `check_under_noise` is undecided, and where a query is wrong without noise. InputError when model,
     system and task do not fit.
     """
     require_fit(transformer, system, task)
     noisy = Noisy(transformer, system, task)
-    step = noisy.range / STEPS
+    step = noisy.most / STEPS
     steady = _last(STEPS, noisy.reads_the_same, step)
     survived, found = steady, Tolerance(Fraction(0), None)
     for name, query in noisy.queries():
@@ -151,8 +151,8 @@ class Noisy:
         reads = reads_of(self.weights, task, 0, self.reading)
         self.inputs = step_inputs(self.weights, reads)
         subjects = self.embedding.subjects
-        spread = max(largest(add(subjects.max(axis=1), scaled(subjects.min(axis=1), -1))), 1)
-        self.range = Fraction(spread, self.embedding.scale)
+        spread = largest(add(subjects.max(axis=1), scaled(subjects.min(axis=1), -1)))
+        self.most = Fraction(2 ** max(spread - 1, 0).bit_length(), self.embedding.scale)
 
     def require_reading(self, noise: Fraction) -> None:
         """Refused where noise may turn a head."""

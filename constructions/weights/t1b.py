@@ -27,7 +27,7 @@ def construct(system: FactSystem, bits: int) -> Transformer:
 
 
 def digit_blocks(system: FactSystem, bits: int, closing: int) -> Transformer:
-    """Digits in blocks, where relation r adds 0 to block r and -`closing`, at least the largest digit, to the others."""
+    """Digits in blocks; relation r adds 0 to block r and -`closing`, which is at least the largest digit, elsewhere."""
     size = code_digits(system.entities, bits)
     dimension = system.relations * size
     subjects = digits(system.answers.T, size, bits).reshape(system.entities, dimension)

@@ -21,7 +21,8 @@ from bounds.lower.dichotomy import fixed_readout
 from bounds.suite.checks import CLAIMS, checks_of_preset
 from bounds.tables import command
 from bounds.tables.command import Counted
-from bounds.tables.dimensions import BoundSetting, upper_rows
+from bounds.tables.dimensions import upper_rows
+from bounds.tables.rows import BoundSetting
 from theory.errors import InputError
 from theory.records.ledger import run_check
 

@@ -30,7 +30,7 @@ class Construction:
     `margin` is the margin that it claims: every query's is at least that (0: positive). `width` and `parameters` are
     exact unless `width_is_bound`. `universal`: nothing but the subject table depends on the facts. `readout` is fixed,
     learned or tied. `superposed`: subject rows are linear in the codes of the answers to single relations, or to words
-    (T7).
+    (T7). `noise`: every query survives all noise on its subject's row below that (T13), where it is claimed.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Construction:
     readout: Literal["fixed", "learned", "tied"] = "fixed"
     width_is_bound: bool = False
     superposed: Literal["", "relations", "words"] = ""
+    noise: sympy.Expr | None = None
 
     def formula(self, quantity: Quantity) -> sympy.Expr:
         """The expression of a quantity; InputError when there is none."""
