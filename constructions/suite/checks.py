@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
+from constructions.noise.perturbation import check_under_noise
+from constructions.noise.tolerance import tolerated
 from constructions.suite import t5, t7
-from constructions.suite.tolerance import tolerated
 from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing, perturbing
 from constructions.verification import systems as many
 from constructions.verification.certificate import certify
 from constructions.verification.exact import require_integers
 from constructions.verification.exhaustive import check_every_query, check_sampled_queries, require_fit
 from constructions.verification.interval import check_every_query_by_intervals, circle_margin
-from constructions.verification.noise import check_under_noise
 from constructions.verification.result import Result
 from constructions.verification.rounding import bfloat16, check_rounded
 from constructions.weights import t1b, t1d, t2b

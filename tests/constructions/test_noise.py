@@ -12,13 +12,13 @@ import pytest
 
 from bounds.lower.precision import least_noisy_dimension
 from constructions.campaign.evaluator import evaluate
+from constructions.noise import perturbation as noises
+from constructions.noise.perturbation import Noisy, check_under_noise, largest_noise, row_bits
+from constructions.noise.tolerance import six_digits
 from constructions.suite import checks
 from constructions.suite.checks import Sizes, check_transformer
-from constructions.suite.tolerance import six_digits
-from constructions.verification import noise as noises
 from constructions.verification.certify_attention import Refused
 from constructions.verification.exhaustive import check_every_query
-from constructions.verification.noise import Noisy, check_under_noise, largest_noise, row_bits
 from constructions.weights import t1, t1b, t1d, t2, t2b, t2e, t3, t4, t13
 from constructions.weights.catalogue import Setting, entry
 from theory import Block, FactSystem, InputError, Task, Transformer

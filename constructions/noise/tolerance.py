@@ -6,8 +6,8 @@ import decimal
 from dataclasses import replace
 from fractions import Fraction
 
+from constructions.noise.perturbation import largest_noise, row_bits
 from constructions.verification.certify_attention import Refused
-from constructions.verification.noise import largest_noise, row_bits
 from theory import FactSystem, Task, Transformer
 from theory.records.ledger import Row
 
