@@ -91,8 +91,8 @@ def least_noisy_dimension(entities: int, relations: int, hops: int, extent: Frac
     if apart == 1:
         raise InputError(f"noise {noise} leaves nothing of a range of {extent}: no dimension is enough")
     if apart & (apart - 1) == 0:
-        return max(0, ceiling(information.times(Fraction(1, apart.bit_length() - 1))))
-    low, high = -1, max(0, ceiling(information))  # a coordinate has a bit at least
+        return ceiling(information.times(Fraction(1, apart.bit_length() - 1)))
+    low, high = 0, ceiling(information)  # a coordinate has a bit at least
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if sign(log2(apart, middle) - information) >= 0 else (middle, high)

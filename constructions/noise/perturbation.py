@@ -98,15 +98,13 @@ def largest_noise(transformer: Transformer, system: FactSystem, task: Task) -> T
     noisy = Noisy(transformer, system, task)
     step = noisy.most / STEPS
     steady = _last(STEPS, noisy.reads_the_same, step)
-    survived, found = steady, Tolerance(Fraction(0), None)
+    survived, fails, found = steady, steady + 1, Tolerance(Fraction(0), None)
     for name, query in noisy.queries():
-        if query.worst(Fraction(0)).low <= 0:
+        if not query.survives(Fraction(0)):
             raise Refused(f"subject {name[0]} and word {list(name[1])} are answered wrongly without any noise")
-        if query.worst(survived * step).low > 0:
-            continue
         survived = _last(survived, query.survives, step)
-        fails = 1 + _last(steady, query.may_survive, step)
-        if fails <= steady and (found.broken is None or fails * step < found.broken):
+        if (earlier := 1 + _last(fails - 1, query.may_survive, step)) < fails:
+            fails = earlier
             found = Tolerance(Fraction(0), fails * step, name, query.worst(fails * step).at)
     return replace(found, survived=survived * step)
 

@@ -33,5 +33,5 @@ def tolerated(row: Row, transformer: Transformer, system: FactSystem, task: Task
 def six_digits(noise: Fraction, rounding: str) -> str:
     """A noise above 0 in six digits, rounded so that nothing is overstated: ROUND_DOWN what is survived, ROUND_UP what
     breaks."""
-    context = decimal.Context(prec=6, rounding=rounding, Emin=-(10**9), Emax=10**9)
+    context = decimal.Context(prec=6, rounding=rounding)
     return str(context.divide(decimal.Decimal(noise.numerator), decimal.Decimal(noise.denominator)))

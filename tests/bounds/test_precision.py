@@ -20,6 +20,7 @@ from bounds.lower.precision import (
 from bounds.suite import checks
 from bounds.suite.cells import RowModel, random_row_model
 from bounds.tables.dimensions import bound_rows, settings
+from bounds.tables.rows import BoundSetting
 from theory import InputError
 from theory.statements.assumptions import NOISE, ONE_BLOCK, ONE_COORDINATE, REALS
 from theory.statements.registry import evaluate
@@ -41,7 +42,10 @@ def test_the_look_up_is_within_a_factor_of_its_least_width() -> None:
         assert least_width(entities, relations) <= built < 6 * relations * (least_width(entities, relations) + 1)
 
 
-@pytest.mark.parametrize(("entities", "relations", "width"), [(4096, 8, 16), (10, 3, 1), (10**6, 100, 200), (2, 1, 1)])
+REAL = [(4096, 8, 16), (10, 3, 1), (10**6, 100, 200), (2, 1, 1), *product((5, 17, 90, 1234), (1, 2, 7, 30), (1, 3, 20))]
+
+
+@pytest.mark.parametrize(("entities", "relations", "width"), REAL)
 def test_the_least_number_of_real_coordinates(entities: int, relations: int, width: int) -> None:
     def enough(dimension: int) -> bool:
         """(e²R²WN²/2d²)^d >= N^R, with R·W at least d."""
@@ -74,6 +78,13 @@ def test_every_cell_is_visited(entities: int, relations: int, width: int, dimens
             row = tuple(Fraction(int(x), 997) for x in generator.integers(-20_000, 20_000, dimension))
             vector = model.answers(row)
             assert vector is None or vector in found
+
+
+def test_lines_along_an_axis_count_too() -> None:
+    """One unit of the first coordinate alone, whose answers change where that coordinate is 1: a vertical line."""
+    zero = np.zeros((2, 2), np.int64)
+    model = RowModel(np.array([[1, 0]]), np.array([[-1]]), np.array([[0, 1]]), zero, np.array([[1, 0]]))
+    assert model.vectors() == {(0,), (1,)}
 
 
 def test_a_tie_is_no_answer() -> None:
@@ -132,6 +143,12 @@ def test_the_least_dimension_under_noise(entities: int, relations: int, noise: F
     assert (least - 1) * log2(apart) < relations * log2(entities) - 1e-9
 
 
+def test_pieces_that_just_suffice() -> None:
+    """Three values a coordinate, and N^R = 3² vectors: two coordinates, exactly."""
+    assert least_noisy_dimension(3, 2, 1, Fraction(2), Fraction(1, 2)) == 2
+    assert least_noisy_dimension(3, 1, 1, Fraction(2), Fraction(1, 2)) == 1
+
+
 def test_noise_as_large_as_the_range_leaves_nothing() -> None:
     with pytest.raises(InputError, match="noise 1 leaves nothing of a range of 1"):
         least_noisy_dimension(8, 2, 1, Fraction(1), Fraction(1))
@@ -154,6 +171,12 @@ def test_rows_of_one_hop() -> None:
     assert (rows["T1b circle"].dimension, rows["T1b circle"].width, rows["T1b circle"].total_bits) == (16, 16, None)
     assert rows["noise below 1/2"].dimension == rows["universal"].dimension == rows["T13"].dimension == 24
     assert rows["T13"].ratio == 1
+    assert rows["T13"].total_bits == 4096 * 24 * 4
+    assert rows["T13"].width == 24
+    assert rows["width, d = 1"].statement == "W >= (N^R - 1)/(R·(N-1)) - 1"
+    assert rows["reals"].statement == "d·log (e²R²WN²/2d²) >= R·log N"
+    assert rows["noise below 1/2"].statement == "d·log(1 + ⌊A/2δ⌋) >= log T_k"
+    assert BoundSetting(4096, 8, 1, 4).shared_bits == 0
     assert NOISE in rows["noise below 1/2"].assumptions
 
 

@@ -153,6 +153,37 @@ def test_halving_is_what_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.reason == "the least margin under noise 1 is only known to lie between 0 and 2"
 
 
+def test_a_unit_that_may_just_close_is_enclosed() -> None:
+    """z = 3 and a reach of 4 in a box of size 1: the unit 2·(s + t) + 3 is 0 at its least, not -1; and the centre of a
+    box counts where the residual stream reads it."""
+    model = one_unit([[2, 2]], [3], [-1], [[0, 0], [0, 0]])
+    noisy = Noisy(model, SWAP, Task())
+    (_, query), *_ = noisy.queries()
+    ones = np.ones(2, object)
+    box = noises._Box(query, 1, np.int64)
+    low, _, tangled = box._below(0 * ones, ones)
+    assert tangled.tolist() == [True]
+    assert low == 8 - 7
+    assert box.least(0 * ones, ones, 0)[1] == 8 - 7
+    opened = dataclasses.replace(model, residual=True)
+    (_, query), *_ = Noisy(opened, SWAP, Task()).queries()
+    box = noises._Box(query, 1, np.int64)
+    for centre in ((0, 0), (5, 5), (5, -5)):
+        place = np.array(centre, object)
+        assert box._below(place, 0 * ones)[0] == box._at(np.array(centre))
+
+
+def test_a_margin_of_nothing_is_told_as_it_is() -> None:
+    """2t at most 1/2 off: the margin 8 - 16·(1/2) is 0, which is a tie and not unknown."""
+    model = one_unit([[2, 0]], [8], [-1], [[0, 0], [0, 0]])
+    found = check_under_noise(model, SWAP, Task(), HALF)
+    assert (found.status, found.low, found.high) == ("fails", -1, -1)
+    level = one_unit([[2, 0]], [7], [-1], [[0, 0], [0, 0]])
+    found = check_under_noise(level, SWAP, Task(), HALF)
+    assert (found.status, found.low, found.high) == ("fails", 0, 0)
+    assert found.detail == "a perturbation of a row by at most 1/2 leaves a margin of 0"
+
+
 # What survives which noise.
 
 
