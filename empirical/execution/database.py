@@ -11,6 +11,7 @@ from pathlib import Path
 
 from empirical.models.runs import RunConfig
 from theory.errors import InputError
+from theory.records.reading import require_file
 
 APPLICATION_ID = 0x67656F52  # "geoR": what says that a SQLite file is a run store
 SCHEMA_VERSION = 1
@@ -76,13 +77,14 @@ def open_database(path: Path, read_only: bool, patience: float) -> sqlite3.Conne
     """Open the file, or make an empty store unless `read_only`; wait up to `patience` seconds, here and later, for
     another process's lock.
 
-    Raises InputError: no such directory or file, not a run store, written by a newer version, damaged, locked, or (to
-    write) read-only.
+    Raises InputError: no such directory or file, a pipe or a device, not a run store, written by a newer version,
+    damaged, locked, or (to write) read-only.
     """
     if not path.parent.is_dir():
         raise InputError(f"cannot open the run store {path}: there is no directory {path.parent}")
     if path.is_dir():
         raise InputError(f"cannot open the run store {path}: it is a directory")
+    require_file(path)
     if read_only and not path.exists():
         raise InputError(f"there is no run store {path}")
     if not read_only and not os.access(path.parent, os.W_OK):

@@ -69,6 +69,14 @@ def test_a_missing_directory_or_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_pipe_or_a_device(tmp_path: Path, read_only: bool) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        with refused(f"cannot read {path}: it is a pipe or a device"):
+            open_store(path, read_only=read_only)
+
+
 def test_a_locked_store(path: Path) -> None:
     with open_store(path, patience=0.05) as store, contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN EXCLUSIVE")
