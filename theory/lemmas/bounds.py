@@ -26,8 +26,11 @@ def binary_entropy(rate: Term) -> Term:
 
 @lemma("T1.optimal", "sympy", false={"surplus": N})
 def sign_codes_are_optimal(surplus: Term = 1) -> Proof:
-    """As N grows, for every R, T1's bits a subject R·p over T1c's R·log2 N tend to 1, and so do all subjects' N·R·p
-    over R·log2 N!: each ratio is at least 1 and below the same one with log2 N + 1 for p."""
+    """As N grows, for every R, R·(log2 N + 1) over R·log2 N tends to 1, and so does N·R·(log2 N + 1) over R·log2 N!.
+
+    T1's bits a subject, R·p, lie between T1c's R·log2 N and R·(log2 N + 1), and all subjects' likewise: so T1 is
+    optimal up to 1 + o(1).
+    """
     return all_of(
         {
             "universal": by_limit(R * (log2(N) + surplus) / (R * log2(N)), N, sympy.oo, 1),
@@ -88,10 +91,10 @@ def at_least_half(smallest: Term = 2) -> Proof:
 
 @lemma("T2.optimal", "sympy", false={"exponent": 2})
 def direct_is_optimal(exponent: Term = 1) -> Proof:
-    """As N grows, for all R, k, b, T2's bits a subject R^k·b·q over T2d's R·log2 (N)_{R^{k-1}} tend to 1.
+    """As N grows, for all R, k, b and n, R^k·(log2 N + b) over R^k·log2(N - n) tends to 1.
 
-    The ratio is at least 1, and below R^k·(log2 N + b)/(R^k·log2(N - n)) with n = R^{k-1}, by T2d.falling-factorial and
-    b·q < p + b.
+    T2's bits a subject, R^k·b·q, are below R^k·(log2 N + b + 1), because b·q < p + b, and T2d's R·log2 (N)_n with n =
+    R^{k-1} are at least R^k·log2(N - n), by T2d.falling-factorial: so T2 is optimal up to 1 + o(1).
     """
     n = sympy.symbols("n", positive=True)
     return by_limit(R**K * (exponent * log2(N) + B) / (R**K * log2(N - n)), N, sympy.oo, 1)
