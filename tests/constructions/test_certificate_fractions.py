@@ -153,4 +153,7 @@ def test_a_file_of_fractions_is_certified(tmp_path: Path) -> None:
     for model, rational in ((EXACT[0], True), (SOFTMAX[0], False)):
         save_model(magnified(model.build(SYSTEM, *SETTINGS), 0.37), model.task(2), weights)
         rows = check_model(weights, facts, rational=rational)
-        assert [(row.rung, row.status) for row in rows] == [("exhaustive queries", "holds"), ("certificate", "holds")]
+        assert [(row.rung, row.status) for row in rows[:2]] == [
+            ("exhaustive queries", "holds"),
+            ("certificate", "holds"),
+        ]
