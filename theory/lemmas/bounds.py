@@ -192,3 +192,31 @@ def two_relations(centralisers: Term = 0) -> Proof:
             ),
         }
     )
+
+
+@lemma("T12.envelope", "z3", false={"steeper": -1})
+def steeper_and_steeper(steeper: Term = 1) -> Proof:
+    """For all lines ax + b and a'x + b' and all x < y: if the first is above at x and the second at y, then a < a'. So
+    the slopes along an upper envelope grow, no line comes back, and N lines change at most N - 1 times."""
+    a, b, other_a, other_b, x, y = z3.Reals("a b a' b' x y")
+    return by_z3(
+        steeper * (other_a - a) > 0, x < y, a * x + b > other_a * x + other_b, a * y + b < other_a * y + other_b
+    )
+
+
+@lemma("T12.look-up", "z3", false={"factor": 4})
+def look_up_is_near(factor: Term = 6) -> Proof:
+    """For all real N >= 2 and M = N^{R-1} >= 1, T1d's width 2M - 1 + 2N(M - 1)/(N - 1) is below 6M; and M/R - 1 is at
+    most the least width (N·M - 1)/(R(N-1)) - 1."""
+    entities, power, relations, sum_of_powers = z3.Reals("N N^(R-1) R sum")
+    known = [entities >= 2, power >= 1, relations >= 1]
+    return all_of(
+        {
+            "width": by_z3(
+                2 * power - 1 + 2 * sum_of_powers < factor * power,
+                *known,
+                sum_of_powers * (entities - 1) == entities * (power - 1),
+            ),
+            "least": by_z3(power * (entities - 1) <= entities * power - 1, *known),
+        }
+    )
