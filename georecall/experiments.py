@@ -118,7 +118,7 @@ def probe(model: str, relations: str, layers: str, json: Path | None, out: Path 
     linear maps, layer by layer (E7). Nothing is fetched: the model is a local one.
     """
     from empirical.probing import command
-    from theory.records.ledger import summary
+    from theory.records.console import summary
 
     with command.progress_bar() as show:
         report = command.probe(model, relations, layers, progress=show)

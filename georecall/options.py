@@ -127,13 +127,11 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
 
 def print_ledger(rows: list[Row], json: Path | None) -> None:
     """Print the ledger, and at its end what decides; write it, if asked."""
-    from theory.records.ledger import as_table, summary, terminal, to_json
+    from theory.records.console import output, print_rows
+    from theory.records.ledger import to_json
     from theory.records.writing import write_atomically
 
-    console = terminal(width=None if sys.stdout.isatty() else 160, stderr=prints_aside())
-    console.print(as_table(rows))
-    for line in summary(rows):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    print_rows(rows, output(aside=prints_aside()))
     if json is not None:
         write_atomically(json, lambda file: file.write_text(to_json(rows), encoding="utf-8"))
     decisive = [row for row in rows if row.rung != "measured"]

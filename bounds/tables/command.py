@@ -48,7 +48,7 @@ class Counted:
 
     @property
     def line(self) -> str:
-        """The integer alone, or the enclosure; that it is an upper bound; what a listing found, where it disagrees."""
+        """The integer alone, or the enclosure; that it is an upper bound; what a listing found, if there was one."""
         if self.logarithm is not None:
             low, high = self.logarithm
             text = low if low == high else f"{low} .. {high}"
@@ -57,7 +57,11 @@ class Counted:
             text = str(self.count.value)
         if self.count is not None and self.count.kind == "upper bound":
             text += f" (an upper bound: {self.count.method})"
-        return text if self.agrees else f"{text} (but listing every object gives {self.listed})"
+        if self.listed is None:
+            return text
+        if not self.agrees:
+            return f"{text} (but listing every object gives {self.listed})"
+        return f"{text} (listing every object gives {self.listed})"
 
     def as_json(self) -> str:
         """The count with its sizes; integers as strings of digits, which no reader of JSON rounds."""

@@ -15,8 +15,9 @@ from constructions.verification.result import Result
 from constructions.weights import t1, t1b
 from constructions.weights.catalogue import CATALOGUE, Setting
 from theory import FactSystem, InputError, Task
+from theory.records.console import LEAST_COVERED, as_table, least_width, output, print_rows, short, summary, terminal
 from theory.records.files import save_model, save_system
-from theory.records.ledger import Row, as_table, short, summary, terminal, to_json
+from theory.records.ledger import Row, to_json
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,70 @@ def test_names_of_files_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]
     shown = capsys.readouterr().out
     assert "[red]\\x1b[31m\\nname" in shown
     assert "[all]" in shown
+
+
+ROWS = [
+    Row(
+        "T1", "plain", "exhaustive queries", "holds", "all queries, all logits", 1000, 8, 1, None, None, 80, 80, 17_000
+    ),
+    Row(
+        "T13",
+        "T2 direct",
+        "exhaustive queries",
+        "holds",
+        "every perturbation " * 12,
+        12_345_678,
+        3,
+        margin=Fraction(1, 3),
+    ),
+    Row("T9", "families", "exhaustive systems", "fails", "every system listed", detail="N = 4: 3 is not 2"),
+]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 150, 200, 300])
+def test_nothing_is_cut_at_any_width(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(ROWS, terminal(width=width))
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    body, _, verdicts = shown.partition("T1: 1 of 1 checks hold")
+    assert max(map(len, body.splitlines())) <= width
+    words = " ".join(body.replace("│", " ").split())
+    for row in ROWS:
+        assert row.claim in words
+        assert str(row.entities or "") in words
+        assert row.construction in words
+        assert row.rung in words
+    assert words.count("perturbation") == 12
+    assert ("Ledger" in body) == (width > 120)
+    assert verdicts.splitlines()[-1].endswith("fails: N = 4: 3 is not 2")
+
+
+def test_a_table_leaves_room_for_what_was_covered() -> None:
+    console = terminal(width=300)
+    least = least_width(as_table(ROWS), console)
+    assert least == least_width(as_table([replace(row, coverage="x") for row in ROWS]), console)
+    assert LEAST_COVERED >= 30
+
+
+@pytest.mark.parametrize(("columns", "width"), [("97", 97), ("", 160), ("wide", 160), (None, 160)])
+def test_a_pipe_is_as_wide_as_columns_says(columns: str | None, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    assert output().width == width
+
+
+def test_what_is_measured_is_counted_apart() -> None:
+    rows = [
+        Row("E1", "capacity", "measured", "fails", "x"),
+        Row("E1", "again", "measured", "holds", "x"),
+        Row("T1", "plain", "measured", "holds", "float32"),
+        Row("T1", "plain", "certificate", "holds", "x"),
+    ]
+    first, second, third = summary(rows)
+    assert first == "E1: measured: 1 of 2 hold"
+    assert second == "T1: 1 of 1 checks hold; stands on: certificate; measured: 1 of 1 hold"
+    assert third.startswith("E1 (capacity), measured: fails")
 
 
 @pytest.mark.parametrize("takes_fractions", [True, False])
