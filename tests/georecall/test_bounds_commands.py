@@ -41,11 +41,14 @@ def run(*arguments: str | Path) -> Result:
         (["matchings", "--entities", "8", "--relations", "3"], "86"),
         (["matchings-simple", "--entities", "8", "--relations", "3"], "197820"),
         (["answer-vectors", "--entities", "5", "--relations", "3", "--hops", "2"], "205325"),
-        (["relabelled", "--entities", "4", "--relations", "3", "--check"], "681"),
+        (["relabelled", "--entities", "4", "--relations", "3", "--check"], "681 (listing every object gives 681)"),
         (["labelled", "--entities", "10", "--relations", "1", "--digits", "4"], "6.5597 .. 6.5598"),
         (["labelled", "--entities", "1000000000000", "--relations", "1", "--digits", "1"],
          "11565705518103.1 .. 11565705518103.2"),
-        (["labelled", "--entities", "2", "--relations", "3", "--digits", "2", "--check"], "0.90 .. 0.91"),
+        (
+            ["labelled", "--entities", "2", "--relations", "3", "--digits", "2", "--check"],
+            "0.90 .. 0.91 (listing every object gives 8)",
+        ),
     ],
 )  # fmt: skip
 def test_count_prints_the_number_alone(arguments: list[str], line: str) -> None:
@@ -197,17 +200,25 @@ def counted(**changes: Any) -> Counted:
 @pytest.mark.parametrize(
     ("found", "agrees", "line"),
     [
-        (counted(), True, "25"),
+        (counted(), True, "25 (listing every object gives 25)"),
         (counted(listed=24), False, "25 (but listing every object gives 24)"),
         (counted(listed=None), True, "25"),
-        (counted(count=Count(30, "upper bound", "a sum")), True, "30 (an upper bound: a sum)"),
-        (counted(count=Count(25, "upper bound", "a sum")), True, "25 (an upper bound: a sum)"),
+        (
+            counted(count=Count(30, "upper bound", "a sum")),
+            True,
+            "30 (an upper bound: a sum) (listing every object gives 25)",
+        ),
+        (
+            counted(count=Count(25, "upper bound", "a sum")),
+            True,
+            "25 (an upper bound: a sum) (listing every object gives 25)",
+        ),
         (
             counted(count=Count(24, "upper bound", "a sum")),
             False,
             "24 (an upper bound: a sum) (but listing every object gives 25)",
         ),
-        (counted(logarithm=("1.39", "1.40")), True, "1.39 .. 1.40"),
+        (counted(logarithm=("1.39", "1.40")), True, "1.39 .. 1.40 (listing every object gives 25)"),
         (counted(count=None, logarithm=("1.40", "1.40"), listed=None), True, "1.40"),
     ],
 )

@@ -17,7 +17,7 @@ from constructions.suite.checks import Sizes, check_queries
 from constructions.weights import t1
 from constructions.weights.catalogue import CATALOGUE
 from theory import FactSystem, Task
-from theory.records import ledger
+from theory.records import console, ledger
 from theory.records.files import load_model, save_model, save_system
 
 FIELDS = {
@@ -176,7 +176,7 @@ def test_ledger_says_no_when_anything_does_not_hold() -> None:
     assert ledger.all_hold([holds])
     assert not ledger.all_hold([])
     assert not ledger.all_hold([holds, undecided])
-    lines = ledger.summary([holds, undecided])
+    lines = console.summary([holds, undecided])
     assert lines[0] == "T1: 1 of 1 checks hold; stands on: exhaustive queries"
     assert lines[1] == "T9: 0 of 1 checks hold; stands on: nothing"
     assert lines[2] == "T9 (x), certificate: undecided: refused"
