@@ -151,13 +151,13 @@ def products(transformer: Transformer, length: int, prompts: int, batches: int) 
     """How many products and sums it takes to run so many prompts of a length, in so many batches, up to the read-out;
     zeros of the weights are left out. The last block is run at the last position, the others at all.
     """
-    total = 0
+    parts = [prompts * length * max(1, transformer.dimension)]
     for number, block in enumerate(transformer.blocks):
         positions, read = 1 if number == len(transformer.blocks) - 1 else length, block.heads * length
         weights = sum(whole(np.count_nonzero(getattr(block, name))) for name in Block.AXES)
-        each = weights + read * transformer.dimension
-        total += positions * (prompts * each + batches * (1 + read) * ARRAY)
-    return total
+        each = prompts * (weights + read * transformer.dimension) + batches * (1 + read) * ARRAY
+        parts.append(positions * each)
+    return sum(parts)
 
 
 @dataclass(frozen=True)

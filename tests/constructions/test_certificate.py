@@ -199,24 +199,15 @@ def test_the_gaps_of_a_head_are_the_least_by_rank() -> None:
     assert (winner, gaps.tolist()) == (0, [1, 5])
 
 
-def test_the_work_of_running_prompts_is_told_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = t1.construct(SYSTEM)
-    needed = products(model, 2, 10, 1)
-    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", needed)
-    assert certify_prompts.certify_prompts(model, SYSTEM, Task()) == 2
-    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", needed - 1)
-    with pytest.raises(Refused, match=f"10 prompts are too many to run: {needed} products, of at most {needed - 1}"):
-        certify_prompts.certify_prompts(model, SYSTEM, Task())
-
-
 def test_the_work_of_a_prompt_is_that_of_its_blocks() -> None:
     """The last position alone reads in the last block, and both in another."""
     model = t1.construct(SYSTEM)
     weights = sum(np.count_nonzero(getattr(model.blocks[0], name)) for name in Block.AXES)
-    assert products(model, 2, 10, 0) == 10 * (weights + 2 * model.dimension)
-    assert products(model, 2, 0, 1) == (1 + 2) * ARRAY
-    deeper = dataclasses.replace(model, blocks=model.blocks * 2)
-    assert products(deeper, 2, 10, 1) == 3 * products(model, 2, 10, 1)
+    embedding, batch = 2 * model.dimension, (1 + 2) * ARRAY
+    block = weights + 2 * model.dimension
+    for blocks, runs in ((0, 0), (1, 1), (2, 3)):
+        deeper = dataclasses.replace(model, blocks=model.blocks * blocks)
+        assert products(deeper, 2, 10, 4) == 10 * embedding + runs * (10 * block + 4 * batch)
 
 
 def test_two_prompts_of_thousands_of_tokens_are_too_many_to_run() -> None:
