@@ -16,11 +16,16 @@ import numpy as np
 from constructions.noise.perturbation import check_under_noise
 from constructions.noise.tolerance import tolerated
 from constructions.suite import t5, t7
-from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing, perturbing
+from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing, perturbing, running
 from constructions.verification import systems as many
 from constructions.verification.certificate import certify
 from constructions.verification.exact import require_integers
-from constructions.verification.exhaustive import check_every_query, check_sampled_queries, require_fit
+from constructions.verification.exhaustive import (
+    check_every_query,
+    check_sampled_queries,
+    queries_at_once,
+    require_fit,
+)
 from constructions.verification.interval import check_every_query_by_intervals, circle_margin
 from constructions.verification.result import Result
 from constructions.verification.rounding import bfloat16, check_rounded
@@ -31,7 +36,7 @@ from theory.definitions.fact_system import all_map_systems
 from theory.definitions.transformer import Rounding
 from theory.records.ledger import Row, Rung, Status
 from theory.records.loading import load_model_as_said, load_system
-from theory.records.work import ENDLESS, LONG, Size, Work, require_possible, smaller, spelt
+from theory.records.work import ENDLESS, LONG, Size, Work, announce, require_possible, smaller, spelt
 from theory.statements.registry import Construction, Quantity, evaluate, theorem
 from theory.statements.symbols import values
 
@@ -348,8 +353,12 @@ def check_transformer(
         systems=1,
     )
     softmax = transformer.attention == "softmax"
-    logits = system.entities * system.relations**task.hops * transformer.answers * task.steps
-    listed = logits <= (MOST_LOGITS_BY_INTERVALS if softmax else MOST_LOGITS)
+    queries = system.entities * system.relations**task.hops
+    work = running(transformer, task, queries, queries_at_once(transformer, task.positions))
+    most = MOST_LOGITS_BY_INTERVALS if softmax else MOST_LOGITS
+    listed = queries * task.steps * transformer.answers <= most and not work.too_much
+    if listed:
+        announce(f"running all {queries} queries of {name}", work)
     rows = []
     if listed and softmax:
         rows.append(_with_result(row, check_every_query_by_intervals(transformer, system, task)))

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from constructions.verification.exact import ExactModel
 from constructions.verification.integers import below, converted, whole
 from constructions.verification.result import Result, exact
-from theory import FactSystem, InputError, Task, Transformer, all_words
-from theory.definitions.fact_system import Words, check_count
+from theory import FactSystem, InputError, Task, Transformer
+from theory.definitions.fact_system import Words, check_count, number_of_words, words_of
 from theory.records.ledger import Counterexample
 
 Integers = NDArray[Any]
@@ -53,8 +53,7 @@ def check_every_query(
     """Rung 1: all N·R^k queries of one system, all logits. `rational` takes float weights as the fractions that they
     are.
     """
-    words = all_words(system.relations, task.hops)
-    return _check(transformer, system, task, claimed_margin, rational, _all_queries(transformer, system, words))
+    return _check(transformer, system, task, claimed_margin, rational, _all_queries(transformer, system, task))
 
 
 def check_sampled_queries(
@@ -64,19 +63,20 @@ def check_sampled_queries(
     generator = np.random.default_rng([check_count("seed", seed, at_least=0), check_count("queries", count)])
     subjects = generator.integers(system.entities, size=count)
     words = generator.integers(system.relations, size=(count, task.hops))
-    size = _chunk(transformer, task.positions)
+    size = queries_at_once(transformer, task.positions)
     chunks = ((subjects[i : i + size], words[i : i + size]) for i in range(0, count, size))
     return _check(transformer, system, task, claimed_margin, False, chunks)
 
 
-def _all_queries(transformer: Transformer, system: FactSystem, words: Words) -> Iterator[tuple[Integers, Words]]:
-    total, size = system.entities * len(words), _chunk(transformer, words.shape[1] + 1)
+def _all_queries(transformer: Transformer, system: FactSystem, task: Task) -> Iterator[tuple[Integers, Words]]:
+    total = system.entities * number_of_words(system.relations, task.hops)
+    size = queries_at_once(transformer, task.positions)
     for start in range(0, total, size):
-        numbers = np.arange(start, min(start + size, total))
-        yield numbers % system.entities, words[numbers // system.entities]
+        words, subjects = np.divmod(np.arange(start, min(start + size, total)), system.entities)
+        yield subjects, words_of(words, system.relations, task.hops)
 
 
-def _chunk(transformer: Transformer, length: int) -> int:
+def queries_at_once(transformer: Transformer, length: int) -> int:
     """How many queries to run at once."""
     largest = max(transformer.answers, transformer.width, transformer.dimension * length)
     return max(FEWEST, CHUNK // largest)
