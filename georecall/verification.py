@@ -175,6 +175,7 @@ def count(
 @click.option("--readout", type=click.Choice(["fixed", "learned", "tied"]), default="fixed", show_default=True)
 @click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
 @click.option("--maps", is_flag=True, help="Facts that are arbitrary maps instead of bijections (T10).")
+@click.option("--cost", is_flag=True, help="The table of widths, parameters and bits instead of that of dimensions.")
 @click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
 @click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
 @write_option("--out", "Write the table here instead of printing it.")
@@ -187,12 +188,14 @@ def bounds(
     readout: str,
     error: str,
     maps: bool,
+    cost: bool,
     depth: bool,
     layout: str,
     out: Path | None,
 ) -> None:
     """Tabulate lower bounds and what the constructions reach, with the assumptions that each number stands on."""
     from bounds.tables import command
+    from theory.records.console import printed_width
 
     text = command.table(
         entities=entities,
@@ -204,7 +207,9 @@ def bounds(
         error=error,
         depth=depth,
         maps=maps,
+        cost=cost,
         layout=layout,
+        width=printed_width() if out is None else None,
     )
     if out is None:
         click.echo(text, nl=False)

@@ -120,9 +120,12 @@ def table(
     error: str = "0",
     depth: bool = False,
     maps: bool = False,
+    cost: bool = False,
     layout: str = "table",
+    width: int | None = None,
 ) -> str:
-    """The table of bounds, or (`depth`) of capacity against depth, for sizes written as numbers and ranges.
+    """The table of dimensions, or (`cost`) of widths, parameters and bits, or (`depth`) of capacity against depth, for
+    sizes written as numbers and ranges; a text is at most `width` columns wide, if that is given.
 
     InputError for sizes that are none, a read-out or format that is unknown, and options that do not go together.
     """
@@ -141,7 +144,9 @@ def table(
     if not depth:
         wanted = settings(**grid, shared_bits=shared[0], readout=readout, error=rate, maps=maps)
         announce(f"a table of {len(wanted)} settings", Work(SETTING * len(wanted)))
-        return render_bounds(bound_rows(wanted), layout)
+        return render_bounds(bound_rows(wanted), layout, cost=cost, width=width)
+    if cost:
+        raise InputError("the table of depth has no costs: leave out --cost")
     if maps:
         raise InputError("the table of depth is about bijections: T10 says nothing of chains")
     if rate:
@@ -156,7 +161,7 @@ def table(
     announce(f"a table of {number} rows", Work(DEPTH_ROW * number))
     places = product(grid["entities"], grid["relations"], grid["bits"])
     rows = [row for n, r, b in places for row in depth_rows(n, r, grid["hops"], b, readout, shared[0])]
-    return render_depth(rows, layout)
+    return render_depth(rows, layout, width)
 
 
 def write(text: str, path: Path) -> None:

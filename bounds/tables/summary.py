@@ -1,6 +1,6 @@
 """The rows of `tables` as text: all of them, line by line (CSV, JSON), or a line a setting (text, Markdown, LaTeX)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from bounds.tables.layout import FORMATS, Cell, Table, render, shown
@@ -14,7 +14,7 @@ LONG_COLUMNS = (
 )  # fmt: skip
 
 
-def render_bounds(rows: Sequence[BoundRow], layout: str) -> str:
+def render_bounds(rows: Sequence[BoundRow], layout: str, *, cost: bool = False, width: int | None = None) -> str:
     """All rows in one of `layout.FORMATS`.
 
     CSV and JSON have a line for each row, with exact integers and the ratio rounded to four places. The others have two
@@ -24,7 +24,7 @@ def render_bounds(rows: Sequence[BoundRow], layout: str) -> str:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, not {layout!r}")
     if layout in ("csv", "json"):
         return render(long_table(rows), layout)
-    return render(dimension_table(rows), layout) + "\n" + render(cost_table(rows), layout)
+    return render(cost_table(rows) if cost else dimension_table(rows), layout, width)
 
 
 def long_table(rows: Sequence[BoundRow]) -> Table:
@@ -42,6 +42,7 @@ def dimension_table(rows: Sequence[BoundRow]) -> Table:
         return shown(row.dimension) + (f" ×{decimal(row.ratio, 2)}" if row.ratio is not None else "")
 
     labels = [label for label in _labels(rows) if not _on_width(label)]
+    lower = {row.label for row in rows if row.side == "lower"}
     heads = [f"{label} ≥" if _first(rows, label).side == "lower" else label for label in labels]
     body = [
         (*_setting_cells(rows, setting), *(cell(row) for row in found)) for setting, found in _by_setting(rows, labels)
@@ -50,9 +51,10 @@ def dimension_table(rows: Sequence[BoundRow]) -> Table:
         "Dimensions in coordinates. ×: ratio to the lower bound with the same assumptions, none where that is 0.",
         "T2b, T2e, T4 and T3b with a learned read-out hold signs, one bit an entry, whatever b is.",
     ]
-    groups = {label: [row for row in rows if row.label == label] for label in labels}
-    notes += [_note(label, own) for label, own in groups.items()] + _legend(groups.values())
-    return Table("Embedding dimension", (*_setting_heads(rows), *heads), tuple(body), tuple(notes))
+    notes += [_note(label, [row for row in rows if row.label == label]) for label in labels if label in lower]
+    notes.append("What a construction assumes, and every assumption in full: --format csv or json; costs: --cost.")
+    keys = _setting_heads(rows)
+    return Table("Embedding dimension", (*keys, *heads), tuple(body), tuple(notes), len(keys))
 
 
 def cost_table(rows: Sequence[BoundRow]) -> Table:
@@ -67,7 +69,8 @@ def cost_table(rows: Sequence[BoundRow]) -> Table:
             cells += costs[: len(_cost_heads(label))]
         body.append((*_setting_cells(rows, setting), *cells))
     notes = ("bits: of all numbers that depend on the facts. ≈: rounded to three digits; CSV and JSON are exact.",)
-    return Table("MLP width, parameters and bits", (*_setting_heads(rows), *heads), tuple(body), notes)
+    keys = _setting_heads(rows)
+    return Table("MLP width, parameters and bits", (*keys, *heads), tuple(body), notes, len(keys))
 
 
 def decimal(ratio: Fraction, places: int) -> str:
@@ -98,11 +101,6 @@ def _shared(rows: Sequence[BoundRow]) -> list[Assumption]:
     """The assumptions of the first row that has any, less those that another row does without."""
     known = [row.assumptions for row in rows if row.assumptions]
     return [each for each in known[0] if all(each in others for others in known)] if known else []
-
-
-def _legend(groups: Iterable[Sequence[BoundRow]]) -> list[str]:
-    """Each assumption of the notes once, in full."""
-    return [str(each) for each in dict.fromkeys(each for rows in groups for each in _shared(rows)) if each.text]
 
 
 def _cost_heads(label: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -182,8 +183,38 @@ def test_text_is_aligned_and_says_what_it_stands_on() -> None:
         assert all(line[end - 1].isdigit() and line[end : end + 1] in (" ", "") for end in ends)
     notes = [line.split(":")[0] for line in text.splitlines() if ":" in line]
     assert "universal (T1c, T2d)" in notes
-    assert {"T1b", "T2", "T2b", "T2e", "T3", "T3b", "T4"} <= set(notes)
+    assert {"any model, fixed (T2c)", "honest chain (T3c)", "noise below 1/2 (T13)"} <= set(notes)
     assert "\x1b" not in text
+    assert "--format csv or json" in text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("cost", [False, True])
+def test_a_text_is_as_narrow_as_asked_and_names_each_column_once(width: int, cost: bool) -> None:
+    rows = bound_rows(settings([64, 10**6], [2, 16], [1, 2], [1]))
+    table = cost_table(rows) if cost else dimension_table(rows)
+    text = render_bounds(rows, "table", cost=cost, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    first, *others = (part.splitlines() for part in text.split("\n\n"))
+    parts = [first[1:], *others]
+    assert all(part[0].startswith("entities  relations  hops  bits  ") for part in parts)
+    heads = [head for part in parts for head in re.split(r" {2,}", part[0])[4:]]
+    assert heads == list(table.columns[4:])
+    for part in parts:
+        assert [line.split()[:4] for line in part[2:10]] == [[str(cell) for cell in row[:4]] for row in table.rows]
+    cells = [cell for row in table.rows for cell in row[4:]]
+    assert all(shown(cell) in text for cell in cells)
+
+
+def test_a_column_wider_than_the_text_stands_alone() -> None:
+    table = Table("T", ("k", "a", "b"), ((1, "x" * 30, 2),), ("a note of several words",), keys=1)
+    lines = render(table, "table", 12).splitlines()
+    assert lines[0] == "T"
+    assert lines[1].split() == ["k", "a"]
+    assert lines[3].split() == ["1", "x" * 30]
+    assert lines[4] == ""
+    assert lines[5].split() == ["k", "b"]
+    assert lines[-2:] == ["a note of", "several"] or lines[-2:] == ["several", "words"]
 
 
 def test_the_wide_table_has_one_line_a_setting() -> None:

@@ -38,6 +38,11 @@ def terminal(**options: Any) -> Console:
     return Terminal(**options)
 
 
+def printed_width() -> int:
+    """How wide the output is: as the terminal or COLUMNS says."""
+    return output().width
+
+
 def output(*, aside: bool = False) -> Console:
     """The console of a command's output, on stderr if aside: as wide as the terminal or COLUMNS says."""
     known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
