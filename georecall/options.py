@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -125,13 +125,13 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
     return planned
 
 
-def print_ledger(rows: list[Row], json: Path | None) -> None:
-    """Print the ledger, and at its end what decides; write it, if asked."""
-    from theory.records.console import output, print_rows
+def print_ledger(rows: list[Row], json: Path | None, lines: Sequence[str] | None = None) -> None:
+    """Print the ledger, and at its end what it comes to, or these lines; write it, if asked."""
+    from theory.records.console import output, print_rows, summary
     from theory.records.ledger import to_json
     from theory.records.writing import write_atomically
 
-    print_rows(rows, output(aside=prints_aside()))
+    print_rows(rows, output(aside=prints_aside()), summary(rows) if lines is None else lines)
     if json is not None:
         write_atomically(json, lambda file: file.write_text(to_json(rows), encoding="utf-8"))
     decisive = [row for row in rows if row.rung != "measured"]

@@ -45,7 +45,7 @@ class OfTheorems(click.Command):
             formatter.write_text(f"CLAIM is a theorem: {', '.join(theorems())}.")
 
 
-@click.command(cls=OfTheorems)
+@click.command(cls=OfTheorems, short_help="Check theorems, or a model of your own, and print the ledger.")
 @click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
 @preset_option
 @count_option("--entities", "N: check at this size instead of the preset's (with --relations).")
@@ -94,7 +94,7 @@ def verify(
         finish(run_all_checks(checks_of_preset(claims, preset, seed)), json)
 
 
-@click.command()
+@click.command(short_help="Write the weights of a theorem's transformer.")
 @click.argument("claim")
 @count_option("--entities", "N", required=True)
 @count_option("--relations", "R", required=True)
@@ -134,7 +134,7 @@ def construct(
     )
 
 
-@click.command()
+@click.command(short_help="Count edge-coloured graphs and their like, exactly.")
 @click.argument("kind", required=False)
 @list_option("Explain the kinds, in a line each.", _kinds)
 @count_option("--entities", "N, the number of nodes.")
@@ -166,7 +166,7 @@ def count(
     sys.exit(0 if found.agrees else 1)
 
 
-@click.command()
+@click.command(short_help="Tabulate lower bounds beside what the constructions reach.")
 @click.option("--entities", default="4096", show_default=True, help="N: numbers and ranges, as in 64,1000:1004.")
 @click.option("--relations", default="2:16", show_default=True, help="R, likewise.")
 @click.option("--hops", default="1:4", show_default=True, help="k, likewise.")
@@ -217,7 +217,7 @@ def bounds(
         command.write(text, out)
 
 
-@click.command()
+@click.command(short_help="Attack the checkers with wrong models, and tell what they said.")
 @count_option("--mutants", "How many: mutants 0, 1, .. of the seed.")
 @click.option("--seconds", type=Seconds(), help="For how long (60, unless --mutants is given).")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the mutants.")

@@ -154,6 +154,13 @@ def test_bad_input_gets_one_line_and_status_2(arguments: list[str], message: str
     assert not list(tmp_path.iterdir())
 
 
+def test_the_summaries_of_the_commands_are_whole_sentences() -> None:
+    found = CliRunner().invoke(georecall.main, ["--help"], env={"COLUMNS": "80"})
+    lines = found.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(lines) == len(georecall.main.commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in lines)
+
+
 def test_help_imports_nothing_heavy() -> None:
     heavy = "{'sympy', 'z3', 'scipy', 'torch', 'hypothesis', 'flint', 'networkx'}"
     code = f"import sys, georecall; print(sorted({heavy} & set(sys.modules)))"

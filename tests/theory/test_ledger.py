@@ -15,7 +15,17 @@ from constructions.verification.result import Result
 from constructions.weights import t1, t1b
 from constructions.weights.catalogue import CATALOGUE, Setting
 from theory import FactSystem, InputError, Task
-from theory.records.console import LEAST_COVERED, as_table, least_width, output, print_rows, short, summary, terminal
+from theory.records.console import (
+    LEAST_COVERED,
+    as_table,
+    closing,
+    least_width,
+    output,
+    print_rows,
+    short,
+    summary,
+    terminal,
+)
 from theory.records.files import save_model, save_system
 from theory.records.ledger import Row, to_json
 
@@ -73,7 +83,7 @@ ROWS = [
 
 @pytest.mark.parametrize("width", [80, 100, 120, 150, 200, 300])
 def test_nothing_is_cut_at_any_width(width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    print_rows(ROWS, terminal(width=width))
+    print_rows(ROWS, terminal(width=width), summary(ROWS))
     shown = capsys.readouterr().out
     assert "…" not in shown
     body, _, verdicts = shown.partition("T1: 1 of 1 checks hold")
@@ -115,6 +125,23 @@ def test_what_is_measured_is_counted_apart() -> None:
     assert first == "E1: measured: 1 of 2 hold"
     assert second == "T1: 1 of 1 checks hold; stands on: certificate; measured: 1 of 1 hold"
     assert third.startswith("E1 (capacity), measured: fails")
+
+
+def test_a_run_of_everything_ends_with_what_is_known() -> None:
+    measured = Row("E1", "capacity", "measured", "fails", "quick")
+    saved = Row("E1", "saved: standard.json", "measured", "holds", "d* grows: supported (a = 1)")
+    lines = closing([*ROWS[:2], measured], [saved])
+    assert lines[0] == "What is proved and checked:"
+    assert lines[1].startswith("T1: 1 of 1 checks hold; stands on: exhaustive queries")
+    assert "E1, supported: d* grows: supported (a = 1)" in lines
+    assert lines[-1] == "What was measured just now, 1 rows, is too small to decide anything: the report has it."
+    assert not any("quick" in line for line in lines)
+    failing = closing(ROWS, [])
+    assert failing[:2] == [
+        "Not everything holds:",
+        "T9 (families), exhaustive systems: fails: N = 4: 3 is not 2",
+    ]
+    assert not any("larger studies" in line or "measured" in line for line in failing)
 
 
 @pytest.mark.parametrize("takes_fractions", [True, False])

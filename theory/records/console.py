@@ -49,8 +49,8 @@ def output(*, aside: bool = False) -> Console:
     return terminal(width=None if known else PIPED_WIDTH, stderr=aside)
 
 
-def print_rows(rows: Sequence[Row], console: Console) -> None:
-    """The ledger, in the form for which there is room, and then what it comes to."""
+def print_rows(rows: Sequence[Row], console: Console, lines: Sequence[str]) -> None:
+    """The ledger, in the form for which there is room, and then these lines."""
     from rich.padding import Padding
 
     table = as_table(rows)
@@ -62,7 +62,7 @@ def print_rows(rows: Sequence[Row], console: Console) -> None:
             console.print(first, highlight=False)
             console.print(Padding(second, (0, 0, 0, 4)), highlight=False)
         console.print(CAPTION, style="dim")
-    for line in summary(rows):
+    for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -130,6 +130,10 @@ def short(margin: Fraction | None) -> str:
 def summary(rows: Sequence[Row]) -> list[str]:
     """A line for each claim, with the rungs it stands on, and what was measured apart, which decides nothing; then one
     for each check that does not hold."""
+    return _by_claim(rows) + _not_holding(rows)
+
+
+def _by_claim(rows: Sequence[Row]) -> list[str]:
     lines = []
     for claim in dict.fromkeys(row.claim for row in rows):
         own = [row for row in rows if row.claim == claim]
@@ -142,8 +146,33 @@ def summary(rows: Sequence[Row]) -> list[str]:
             measured = [row.status for row in own if row.rung == "measured"]
             parts.append(f"measured: {measured.count('holds')} of {len(measured)} hold")
         lines.append(f"{claim}: {'; '.join(parts)}")
-    for row in rows:
-        if row.status != "holds":
-            reason = str(row.counterexample) if row.counterexample else row.detail
-            lines.append(one_line(f"{row.claim} ({row.construction}), {row.rung}: {row.status}: {reason}"))
+    return lines
+
+
+def _not_holding(rows: Sequence[Row]) -> list[str]:
+    reasons = ((row, str(row.counterexample) if row.counterexample else row.detail) for row in rows)
+    return [
+        one_line(f"{row.claim} ({row.construction}), {row.rung}: {row.status}: {reason}")
+        for row, reason in reasons
+        if row.status != "holds"
+    ]
+
+
+def closing(rows: Sequence[Row], saved: Sequence[Row]) -> list[str]:
+    """How a run of everything ends: theorems that do not hold, where there are any; the others, and what they stand on;
+    what saved studies have found; and that what was measured just now is too small to decide.
+    """
+    decisive = [row for row in rows if row.rung != "measured"]
+    failing = _not_holding(decisive)
+    lines = ["Not everything holds:", *failing, ""] if failing else []
+    lines += ["What is proved and checked:", *_by_claim(decisive)]
+    if saved:
+        words = {"holds": "supported", "fails": "not supported", "undecided": "undecided"}
+        lines += ["", "What larger studies found (saved results; each by a rule written beforehand):"]
+        lines += [one_line(f"{row.claim}, {words[row.status]}: {row.coverage}") for row in saved]
+    if measured := len(rows) - len(decisive):
+        lines += [
+            "",
+            f"What was measured just now, {measured} rows, is too small to decide anything: the report has it.",
+        ]
     return lines
