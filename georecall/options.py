@@ -48,6 +48,11 @@ def read_option(name: str, help: str, *, type: Read | None = None, **options: An
     return click.option(name, type=type or Read(), help=help, **options)
 
 
+def facts_option(help: str) -> Callable[[FC], FC]:
+    """The option that names a file of facts."""
+    return click.option("--system", "--facts", type=Read(), help=help)
+
+
 def write_option(name: str, help: str, *, kind: Kind | None = None, **options: Any) -> Callable[[FC], FC]:
     """An option that is a file which is written."""
     return click.option(name, type=Write(kind), help=help, **options)

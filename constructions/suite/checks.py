@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constructions.noise.perturbation import check_under_noise
 from constructions.noise.tolerance import tolerated
@@ -34,8 +35,10 @@ from constructions.weights.catalogue import Entry, Setting
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.definitions.fact_system import all_map_systems
 from theory.definitions.transformer import Rounding
+from theory.records.facts import load_facts, load_names
 from theory.records.ledger import Row, Rung, Status
-from theory.records.loading import load_model_as_said, load_system
+from theory.records.loading import load_model_as_said
+from theory.records.reading import within
 from theory.records.work import ENDLESS, LONG, Size, Work, announce, require_possible, smaller, spelt
 from theory.statements.registry import Construction, Quantity, evaluate, theorem
 from theory.statements.symbols import values
@@ -78,10 +81,12 @@ def claimed_margin(entry: Entry) -> int:
     return formulas(entry).margin if entry.exact else 0
 
 
-def build(entry: Entry, sizes: Sizes) -> tuple[FactSystem, Transformer]:
-    """The random system and the model built for it. InputError, naming a size that would do, for what is too large."""
+def build(entry: Entry, sizes: Sizes, facts: FactSystem | None = None) -> tuple[FactSystem, Transformer]:
+    """The facts, a random system of these sizes unless they are given, and the model built for them. InputError,
+    naming a size that would do, for what is too large.
+    """
     require_work(entry, sizes, building)
-    system = sizes.system()
+    system = sizes.system() if facts is None else facts
     return system, entry.build(system, sizes.setting)
 
 
@@ -318,23 +323,41 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     Raises InputError when a file cannot be read, does not fit the other, or holds fractional weights and `rational`
     does not allow them.
     """
-    system = load_system(facts)
+    own, named = load_facts(facts), load_names(weights)
+    if named is not None:
+        with within(facts):
+            own = own.in_order_of(named)
+    system, missing = own.system, not own.known.all()
     transformer, task, assumed = load_model_as_said(weights, system.entities)
     if not rational and transformer.attention != "softmax":
         require_integers(transformer)
-    said = [text for text in (assumed, "" if system.bijective else "not all relations are bijections") if text]
+    said = [assumed] if assumed else []
+    if missing:
+        said.append(f"{int(own.known.sum())} facts; what leads over a missing one is not asked")
+    elif not system.bijective:
+        said.append("not all relations are bijections")
     note = f" ({'; '.join(said)})" if said else ""
-    return check_transformer(transformer, system, task, name=weights.name, note=note)
+    rows = check_transformer(
+        transformer, system, task, name=weights.name, note=note, known=own.known if missing else None
+    )
+    return [replace(row, detail=own.told(row.counterexample)) if row.counterexample else row for row in rows]
 
 
 def check_transformer(
-    transformer: Transformer, system: FactSystem, task: Task, *, name: str = "model", note: str = ""
+    transformer: Transformer,
+    system: FactSystem,
+    task: Task,
+    *,
+    name: str = "model",
+    note: str = "",
+    known: NDArray[np.bool_] | None = None,
 ) -> list[Row]:
     """Any model against any facts: query by query, where they can be listed, and by certificate.
 
     A certificate that is refused proves nothing and is left out, unless the queries are too many to list. Float weights
-    are taken as the fractions that they are. `note` is said with what was covered. InputError when the model, the
-    system and the task do not fit together.
+    are taken as the fractions that they are. `note` is said with what was covered. Where only some facts are `known`
+    [R, N] they are asked one by one, and nothing else is said of the model. InputError when the model, the system and
+    the task do not fit together, and when there are missing facts and queries too many to list, or softmax.
     """
     require_fit(transformer, system, task)
     row = Row(
@@ -360,6 +383,13 @@ def check_transformer(
     if listed:
         announce(f"running all {queries} queries of {name}", work)
     rows = []
+    if known is not None:
+        if softmax or not listed:
+            raise InputError(
+                "where facts are missing each query is run, which is done under uniform and hardmax "
+                f"attention and for at most {most} logits"
+            )
+        return [_with_result(row, check_every_query(transformer, system, task, rational=True, known=known))]
     if listed and softmax:
         rows.append(_with_result(row, check_every_query_by_intervals(transformer, system, task)))
     elif listed:

@@ -49,11 +49,27 @@ def check_every_query(
     claimed_margin: int | Fraction = 0,
     *,
     rational: bool = False,
+    known: NDArray[np.bool_] | None = None,
 ) -> Result:
     """Rung 1: all N·R^k queries of one system, all logits. `rational` takes float weights as the fractions that they
-    are.
+    are; where only some facts are `known` [R, N], queries that lead over another are not asked.
     """
-    return _check(transformer, system, task, claimed_margin, rational, _all_queries(transformer, system, task))
+    chunks = _all_queries(transformer, system, task)
+    if known is not None:
+        chunks = _over_known_facts(chunks, system, known)
+    return _check(transformer, system, task, claimed_margin, rational, chunks)
+
+
+def _over_known_facts(
+    chunks: Iterator[tuple[Integers, Words]], system: FactSystem, known: NDArray[np.bool_]
+) -> Iterator[tuple[Integers, Words]]:
+    for subjects, words in chunks:
+        here, asked = subjects, np.ones(len(subjects), bool)
+        for relations in words.T:
+            asked &= known[relations, here]
+            here = system.answers[relations, here]
+        if asked.any():
+            yield subjects[asked], words[asked]
 
 
 def check_sampled_queries(

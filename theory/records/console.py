@@ -150,7 +150,7 @@ def _by_claim(rows: Sequence[Row]) -> list[str]:
 
 
 def _not_holding(rows: Sequence[Row]) -> list[str]:
-    reasons = ((row, str(row.counterexample) if row.counterexample else row.detail) for row in rows)
+    reasons = ((row, row.detail or str(row.counterexample or "")) for row in rows)
     return [
         one_line(f"{row.claim} ({row.construction}), {row.rung}: {row.status}: {reason}")
         for row, reason in reasons
