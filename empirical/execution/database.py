@@ -95,7 +95,7 @@ def open_database(path: Path, read_only: bool, patience: float) -> sqlite3.Conne
         try:
             return _open(path, "ro" if read_only else "rwc", patience)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:  # Python's own have none
                 raise
         # A writer was killed while it committed: opening to write undoes that transaction.
         _open(path, "rwc", patience).close()
@@ -179,6 +179,7 @@ FAULTS = {
     sqlite3.SQLITE_CANTOPEN: "cannot open {path}, or make a file beside it: check the permissions",
     sqlite3.SQLITE_IOERR: "cannot read or write {path}: {error}",
 }
+NO_TEXT = "it holds text that is not UTF-8"
 
 
 @contextlib.contextmanager
@@ -187,11 +188,13 @@ def explained(path: Path) -> Iterator[None]:
     it says: a table or a column is missing, or holds what cannot be read."""
     try:
         yield
+    except UnicodeDecodeError as error:  # SQLite quoted what cannot be read, in an error that cannot be read either
+        raise InputError(FAULTS[sqlite3.SQLITE_CORRUPT].format(path=path, error=NO_TEXT)) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         if code is None and isinstance(error, sqlite3.OperationalError) and "UTF-8" in str(error):
             # Python's own error, which has no code, and quotes the text.
-            error, code = sqlite3.DatabaseError("it holds text that is not UTF-8"), sqlite3.SQLITE_CORRUPT
+            error, code = sqlite3.DatabaseError(NO_TEXT), sqlite3.SQLITE_CORRUPT
         if code is None or code & 0xFF in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE):
             raise  # a fault of ours, not of the file
         fault = FAULTS.get(code & 0xFF, FAULTS[sqlite3.SQLITE_CORRUPT])

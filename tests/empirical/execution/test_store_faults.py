@@ -233,6 +233,17 @@ def test_text_that_is_not_utf_8(path: Path) -> None:
                 list(read())
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize("text", [b"CREATE TABLE runs", b"NOT NULL", b"CHECK", b"CREATE INDEX"])
+def test_a_schema_that_is_not_utf_8(path: Path, text: bytes, read_only: bool) -> None:
+    """SQLite quotes it in its error, which Python then cannot read."""
+    content = path.read_bytes()
+    assert text in content
+    path.write_bytes(content.replace(text, text[:3] + b"\xab" + text[4:], 1))
+    with refused("damaged"):
+        open_store(path, read_only=read_only)
+
+
 def test_a_table_without_its_columns(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("ALTER TABLE runs RENAME COLUMN seconds TO minutes")
