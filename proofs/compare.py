@@ -77,6 +77,8 @@ CASES = (
     Case("T1", "plain", "T1", lambda n, r, s: f"t1 {n} {r} false g", SINGLE),
     Case("T1", "residual", "T1", lambda n, r, s: f"t1 {n} {r} true g", SINGLE),
     Case("T1b", "digits", "T1b", lambda n, r, s: f"t1b {n} {r} {s.bits} g", DIGITS),
+    Case("T1d", "lookup", "T1dLookup", lambda n, r, s: f"t1d_lookup {n} {r} {s.bits} g", DIGITS),
+    Case("T1d", "concatenated", "T1dConcatenated", lambda n, r, s: f"t1d_concatenated {n} {r} {s.bits} g", DIGITS),
     Case("T2", "direct", "T2", lambda n, r, s: f"t2 {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T2e", "untied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} false g", HOPS),
     Case("T2e", "tied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} true g", HOPS),
