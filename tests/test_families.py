@@ -19,21 +19,21 @@ def _belongs(family: str, system: FactSystem) -> bool:
         case "independent":
             return True
         case "inverses":
-            return all(rows[r // 2 + i][rows[i][x]] == x for i in range(r // 2) for x in range(n))
+            return bool(all(rows[r // 2 + i][rows[i][x]] == x for i in range(r // 2) for x in range(n)))
         case "synonyms":
-            return rows[: r // 2] == rows[r // 2 :]
+            return bool(rows[: r // 2] == rows[r // 2 :])
         case "fourfold-synonyms":
-            return all(rows[i] == rows[i % (r // 4)] for i in range(r))
+            return bool(all(rows[i] == rows[i % (r // 4)] for i in range(r)))
         case "blocks":
-            return all(row[x] // (n // 4) == x // (n // 4) for row in rows for x in range(n))
+            return bool(all(row[x] // (n // 4) == x // (n // 4) for row in rows for x in range(n)))
         case "xor":
-            return all(row[x] ^ x == row[0] for row in rows for x in range(n))
+            return bool(all(row[x] ^ x == row[0] for row in rows for x in range(n)))
         case "hidden-shift":
-            return all(len({(first.index(row[x]) - x) % n for x in range(n)}) == 1 for row in rows)
+            return bool(all(len({(first.index(row[x]) - x) % n for x in range(n)}) == 1 for row in rows))
         case "cycle-powers":
             orbit = list(itertools.accumulate(range(n - 1), lambda x, _: first[x], initial=0))
             steps = itertools.pairwise(rows)
-            return len(set(orbit)) == n and all(b == [first[y] for y in a] for a, b in steps)
+            return bool(len(set(orbit)) == n and all(b == [first[y] for y in a] for a, b in steps))
     raise AssertionError(family)
 
 

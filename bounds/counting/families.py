@@ -19,19 +19,19 @@ def family_count(family: str, entities: int, relations: int) -> int:
     n, r = check_family(family, entities, relations)
     match family:
         case "independent":
-            return factorial(n) ** r
+            return int(factorial(n) ** r)
         case "inverses" | "synonyms":
-            return factorial(n) ** (r // 2)
+            return int(factorial(n) ** (r // 2))
         case "fourfold-synonyms":
-            return factorial(n) ** (r // 4)
+            return int(factorial(n) ** (r // 4))
         case "blocks":
-            return factorial(n // BLOCKS) ** (BLOCKS * r)
+            return int(factorial(n // BLOCKS) ** (BLOCKS * r))
         case "xor":
-            return n**r
+            return int(n**r)
         case "hidden-shift":
-            return factorial(n) * n ** (r - 1)
+            return int(factorial(n) * n ** (r - 1))
         case "cycle-powers":
-            return factorial(n - 1)
+            return int(factorial(n - 1))
     raise AssertionError(f"the family {family!r} is drawn but not counted")
 
 

@@ -73,13 +73,13 @@ def _xor(generator: Generator, n: int, r: int) -> Answers:
 
 def _hidden_shift(generator: Generator, n: int, r: int) -> Answers:
     """g_r(x) = p(x + s_r mod N) for one hidden permutation p and uniform shifts."""
-    return generator.permutation(n)[(np.arange(n) + generator.integers(n, size=(r, 1))) % n]
+    return np.asarray(generator.permutation(n)[(np.arange(n) + generator.integers(n, size=(r, 1))) % n])
 
 
 def _cycle_powers(generator: Generator, n: int, r: int) -> Answers:
     """g_r = c^{r+1} for one uniform cycle c of all N entities."""
     order = generator.permutation(n)
-    return order[(np.argsort(order) + np.arange(1, r + 1)[:, None]) % n]
+    return np.asarray(order[(np.argsort(order) + np.arange(1, r + 1)[:, None]) % n])
 
 
 _DRAWS: dict[str, Callable[[Generator, int, int], Answers]] = {
