@@ -31,7 +31,7 @@ def family_count(family: str, entities: int, relations: int) -> int:
         case "hidden-shift":
             return int(factorial(n) * n ** (r - 1))
         case "cycle-powers":
-            return int(factorial(n - 1))
+            return factorial(n - 1)
     raise AssertionError(f"the family {family!r} is drawn but not counted")
 
 
