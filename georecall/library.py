@@ -18,7 +18,7 @@ from theory import Block, FactSystem, InputError, Task, Transformer
 
 if TYPE_CHECKING:
     from bounds.tables.dimensions import BoundRow
-    from constructions.verification.certificate import Certificate
+    from constructions.verification.result import Result
     from theory.records.ledger import Row
 
 __all__ = [
@@ -43,7 +43,7 @@ def construct(
 
     Arguments:
         theorem: the identifier, such as "T1" or "T2e"; InputError for one without a construction.
-        system: the facts, R permutations of N entities.
+        system: the facts, R maps of N entities; T2e and T3b with a learned read-out need permutations.
         name: which of the theorem's constructions, such as "residual"; the first, unless given.
         hops: k, the relations in a query; ignored by theorems about one hop. Default 1.
         bits: b, the bits of an entry of a subject's row, 1 to 30; ignored where entries are signs. Default 1.
@@ -96,18 +96,18 @@ def verify(model: Transformer, system: FactSystem, task: Task | None = None) -> 
 
 def certify(
     model: Transformer, system: FactSystem, task: Task | None = None, claimed_margin: int | Fraction = 0
-) -> Certificate:
+) -> Result:
     """Prove all N·R^k queries from the weights, without listing them; refusing proves nothing.
 
     Arguments:
         model, system, task: as for `verify`.
         claimed_margin: the margin to prove, at least; 0 asks for a positive one. Default 0.
 
-    Returns the certificate: `accepted`, `queries`, the `margin` that is proved, and the `reason` of a refusal.
+    Returns the result: whether it `holds`, `queries`, the `margin` that is proved, and the `reason` of a refusal.
 
     >>> facts = FactSystem.random(1000, 8)
     >>> proof = certify(construct("T1", facts), facts)
-    >>> proof.accepted, proof.queries, proof.margin
+    >>> proof.holds, proof.queries, proof.margin
     (True, 8000, Fraction(2, 1))
     """
     from constructions.verification.certificate import certify as certified
@@ -144,6 +144,7 @@ def bounds(
     shared_bits: int = 0,
     readout: Literal["fixed", "learned", "tied"] = "fixed",
     error: Fraction | int = 0,
+    maps: bool = False,
 ) -> list[BoundRow]:
     """Lower bounds beside what the constructions reach, at one setting, with the assumptions of each number.
 
@@ -153,6 +154,7 @@ def bounds(
         shared_bits: B, the bits outside the tables that may depend on the facts. Default 0.
         readout: whether the read-out is fixed before the facts are known, learned, or tied to the subject table.
         error: ε, the fraction of queries that may be wrong (T8), exactly. Default 0.
+        maps: whether the facts are arbitrary maps (T10) instead of bijections. Default False.
 
     Returns a row for each bound and each construction; InputError for sizes beyond what is tabulated.
 
@@ -161,5 +163,5 @@ def bounds(
     """
     from bounds.tables.dimensions import bound_rows, settings
 
-    asked = settings([entities], [relations], [hops], [bits], shared_bits, readout, Fraction(error))
+    asked = settings([entities], [relations], [hops], [bits], shared_bits, readout, Fraction(error), maps)
     return bound_rows(asked)

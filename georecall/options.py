@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
 
 
-def count_option(name: str, help: str, **options: Any) -> Callable[[FC], FC]:
-    """An option that is a whole number, at least 1."""
-    return click.option(name, type=click.IntRange(min=1), help=help, **options)
+MOST_HOPS = 10_000  # numbers of k digits are computed with, and no check of longer words ends
+
+
+def count_option(name: str, help: str, *, most: int | None = None, **options: Any) -> Callable[[FC], FC]:
+    """An option that is a whole number, at least 1 (and at most `most`)."""
+    return click.option(name, type=click.IntRange(1, most), help=help, **options)
 
 
 class Seconds(click.FloatRange):
@@ -112,11 +115,13 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
     import theory.lemmas.collection
     from theory.statements.registry import in_order
 
+    named = in_order(claims)
+    proofs = theory.lemmas.collection.checks_of_claims(named)
     planned = []
-    for claim in in_order(claims):
+    for claim in named:
         planned += constructions.suite.presets.checks_of_preset([claim], preset, seed)
         planned += bounds.suite.checks.checks_of_preset([claim], preset)
-        planned += theory.lemmas.collection.checks_of_claims([claim])
+        planned += [check for check in proofs if check.claim == claim]
     return planned
 
 

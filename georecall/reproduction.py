@@ -59,6 +59,7 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     from paper_figs.report import can_report, write_report
     from paper_figs.verdicts import saved_rows
     from theory.records.ledger import all_hold, run_all_checks
+    from theory.records.stamp import read_stamp
 
     if not results.is_dir():
         click.echo(f"There are no saved results in {results}: most figures will be missing.", err=True)
@@ -76,7 +77,8 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
         click.echo(f"Nothing is trained: {command.WITHOUT_TORCH}", err=True)
     print_ledger(rows, json)
     if can_report():
-        written = {"command": f"georecall reproduce --preset {preset}", **provenance("cpu")}
+        command_line = f"georecall reproduce --preset {preset}"
+        written = {"command": command_line, **provenance("cpu"), "Coq proofs": str(read_stamp())}
         write_report(rows, report, results, written)
         echo(f"The report: {report}")
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from georecall.options import (
+    MOST_HOPS,
     Seconds,
     checks_of_preset,
     count_option,
@@ -21,6 +22,8 @@ from georecall.options import (
 from georecall.paths import echo, prints_aside
 from theory.errors import InputError
 from theory.records.writing import MODEL, SYSTEM
+
+MOST_DIGITS = 10_000  # of a logarithm
 
 
 def _kinds() -> str:
@@ -47,7 +50,7 @@ class OfTheorems(click.Command):
 @preset_option
 @count_option("--entities", "N: check at this size instead of the preset's (with --relations).")
 @count_option("--relations", "R: check at this size instead of the preset's (with --entities).")
-@count_option("--hops", "k, for the claims about several hops (2, unless given).")
+@count_option("--hops", "k, for the claims about several hops (2, unless given).", most=MOST_HOPS)
 @count_option("--bits", "b, the bits of a subject entry (1, unless given).")
 @count_option("--stride", "j, the hops of a step of a chain, T3b (1, unless given).")
 @seed_option
@@ -95,7 +98,7 @@ def verify(
 @click.argument("claim")
 @count_option("--entities", "N", required=True)
 @count_option("--relations", "R", required=True)
-@count_option("--hops", "k, for the claims about several hops.", default=2, show_default=True)
+@count_option("--hops", "k, for the claims about several hops.", most=MOST_HOPS, default=2, show_default=True)
 @count_option("--bits", "b, the bits of a subject entry.", default=1, show_default=True)
 @count_option("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
 @seed_option
@@ -136,9 +139,11 @@ def construct(
 @list_option("Explain the kinds, in a line each.", _kinds)
 @count_option("--entities", "N, the number of nodes.")
 @count_option("--relations", "R, the number of relations (colours, matchings, rows).")
-@count_option("--hops", "k, for answer-vectors.")
+@count_option("--hops", "k, for answer-vectors.", most=MOST_HOPS)
 @click.option("--check", is_flag=True, help="Count again by listing every object, and compare.")
-@click.option("--digits", type=click.IntRange(min=0), help="Print log10 of the count, enclosed, to so many decimals.")
+@click.option(
+    "--digits", type=click.IntRange(0, MOST_DIGITS), help="Print log10 of the count, enclosed, to so many decimals."
+)
 @write_option("--json", "Write the count here, as JSON.")
 def count(
     kind: str | None,
@@ -169,6 +174,7 @@ def count(
 @click.option("--shared-bits", default="0", show_default=True, help="B, bits outside the subject table.")
 @click.option("--readout", type=click.Choice(["fixed", "learned", "tied"]), default="fixed", show_default=True)
 @click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
+@click.option("--maps", is_flag=True, help="Facts that are arbitrary maps instead of bijections (T10).")
 @click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
 @click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
 @write_option("--out", "Write the table here instead of printing it.")
@@ -180,6 +186,7 @@ def bounds(
     shared_bits: str,
     readout: str,
     error: str,
+    maps: bool,
     depth: bool,
     layout: str,
     out: Path | None,
@@ -196,6 +203,7 @@ def bounds(
         readout=readout,
         error=error,
         depth=depth,
+        maps=maps,
         layout=layout,
     )
     if out is None:

@@ -1,8 +1,8 @@
 (** * What a lower bound is ([bounds/lower/bound.py]): one inequality between the bits of a model and a count.
 
-    [rows] subject rows of d numbers of b bits and [shared] times B further bits tell [count] cases apart:
-    count <= 2^(rows·d·b + shared·B), that is rows·d·b + shared·B >= Σ times·log2 (top)_length. The numbers are formulas,
-    which [Export] evaluates and [compare.py] holds against what [bounds] computes. *)
+    [rows] subject rows of d numbers of b bits and [shared] times B further bits tell [count] cases apart: count <=
+    2^(rows·d·b + shared·B), that is rows·d·b + shared·B >= Σ times·log2 (top)_length. The numbers are formulas, which
+    [Export] evaluates and [compare.py] holds against what [bounds] computes. *)
 From mathcomp Require Import all_ssreflect.
 
 Set Implicit Arguments.

@@ -3,8 +3,7 @@
     A model is a frame, a transformer of any depth, attention, mask and size, and a subject table: d numbers a row,
     coordinate j chosen among 2^b values. The logits of (x, w) are a function of the frame, the word and the row of x
     alone ([logits_row]), so the answer is what [read] says of these ([read_right]). With a read-out that may depend on
-    the facts, the logit of a is a function of the frame, the word, the row of x and the row of a ([logit_rows],
-    [read_among]). The lower bounds count what [read] can tell apart. *)
+    the facts, the logit of a is a function of the frame, the word, the row of x and the row of a ([logit_rows]). *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.
 From Recall Require Import Model.
 
@@ -51,6 +50,18 @@ Qed.
 Lemma logits_row M E E' k x x' (w : k.-tuple 'I_R) : row x E = row x' E' ->
   logits (with_subjects M E) (prompt x w) = logits (with_subjects M E') (prompt x' w).
 Proof. by move=> same; rewrite /logits (embed_row M w same). Qed.
+
+(** With another read-out too, the logit of a depends on the row of x and the row of a alone. *)
+Lemma logit_rows M E E' U U' k x (w : k.-tuple 'I_R) a : row x E = row x E' -> col a U = col a U' ->
+  logits (with_readout (with_subjects M E) U) (prompt x w) 0 a =
+  logits (with_readout (with_subjects M E') U') (prompt x w) 0 a.
+Proof.
+move=> same_row /colP same_col; rewrite /logits.
+have -> : embed (with_readout (with_subjects M E) U) (prompt x w) = embed (with_readout (with_subjects M E') U') (prompt x w).
+  exact: (embed_row M w same_row).
+rewrite !mxE; congr (_ + _); apply: eq_bigr => j _; congr (_ * _).
+by have := same_col j; rewrite !mxE.
+Qed.
 
 (** The answer, if there is one. *)
 Definition answer M n (tokens : n.+1.-tuple 'I_(N + R)) : option 'I_N :=

@@ -1,12 +1,13 @@
 (** * Definitions: fact systems, transformers, and what it means to answer.
 
-    All that a reader has to trust besides Coq: this file mirrors [theory/definitions/fact_system.py] and [theory/definitions/transformer.py]
-    line by line. Tokens are the entities 0..N-1 followed by the relations N..N+R-1; the weights have the names and
-    shapes of [theory.definitions.transformer], over any ordered field F (the rationals, the reals). Softmax takes the function
-    s |-> exp(beta * s) as a part of the model, so that only the value of beta needs real numbers.
+    All that a reader has to trust besides Coq: this file mirrors [theory/definitions/fact_system.py] and
+    [theory/definitions/transformer.py] line by line. Tokens are the entities 0..N-1 followed by the relations N..N+R-1;
+    the weights have the names and shapes of [theory.definitions.transformer], over any ordered field F (the rationals,
+    the reals). Softmax takes the function s |-> exp(beta * s) as a part of the model, so that only the value of beta
+    needs real numbers.
 
-    Main definitions: [fact_system], [follow], [transformer], [logits], [predicts], [predicts_with_margin], [prompt],
-    [answers_all], [answers_chain], [universal]. *)
+    Main definitions: [fact_system], [bijections], [follow], [transformer], [logits], [predicts],
+    [predicts_with_margin], [prompt], [answers_all], [answers_chain], [universal]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra.
 
 Set Implicit Arguments.
@@ -18,12 +19,20 @@ Local Open Scope ring_scope.
 
 (** ** Fact systems and words *)
 
-(** R permutations of N entities. *)
-Definition fact_system (N R : nat) := {ffun 'I_R -> {perm 'I_N}}.
+(** R maps of N entities to themselves. *)
+Definition fact_system (N R : nat) := {ffun 'I_R -> {ffun 'I_N -> 'I_N}}.
 
 (** g_w(x): the word w is followed from left to right. *)
 Definition follow (N R : nat) (g : fact_system N R) (w : seq 'I_R) (x : 'I_N) : 'I_N :=
   foldl (fun y r => g r y) x w.
+
+(** R permutations of N entities; they are a fact system. *)
+Definition bijections (N R : nat) := {ffun 'I_R -> {perm 'I_N}}.
+Definition facts_of (N R : nat) (g : bijections N R) : fact_system N R := [ffun r => [ffun x => g r x]].
+Coercion facts_of : bijections >-> fact_system.
+
+Lemma facts_ofE (N R : nat) (g : bijections N R) r x : facts_of g r x = g r x.
+Proof. by rewrite !ffunE. Qed.
 
 (** ** Transformers *)
 
@@ -33,7 +42,8 @@ Variant attention := Uniform | Hardmax | Softmax.
 Section Transformer.
 Variable F : realFieldType.
 
-(** One block for embedding dimension d: attention heads and a one-hidden-layer ReLU MLP ([theory.definitions.transformer.Block]). *)
+(** One block for embedding dimension d: attention heads and a one-hidden-layer ReLU MLP, as
+    [theory.definitions.transformer.Block]. *)
 Record block (d : nat) := Block {
   heads : nat; d_query : nat; d_value : nat; width : nat;
   W_Q : 'I_heads -> 'M[F]_(d, d_query);
@@ -136,8 +146,8 @@ Fixpoint emits (N R : nat) (ok : forall n, n.+1.-tuple 'I_(N + R) -> 'I_N -> Pro
 Definition honest_chain (N R : nat) (g : fact_system N R) (w : seq 'I_R) (x : 'I_N) (lengths : seq nat) : seq 'I_N :=
   [seq follow g (take l w) x | l <- lengths].
 
-(** Every chain of thought for k hops, one entity after each prefix length, is right at every step ([theory.definitions.task];
-    T3: the lengths are 1..k). *)
+(** Every chain of thought for k hops, one entity after each prefix length, is right at every step
+    ([theory.definitions.task]; T3: the lengths are 1..k). *)
 Definition answers_chain (N R d : nat) (M : transformer N R N d) (k : nat) (lengths : seq nat) (g : fact_system N R) :
     Prop :=
   forall (x : 'I_N) (w : k.-tuple 'I_R), emits (@predicts N R N d M) (prompt x w) (honest_chain g w x lengths).

@@ -1,9 +1,10 @@
-(** * Reading a prompt in one pass ([constructions/weights/prompt_reading.py]): head 0 reads the subject, head i relation r_i.
+(** * Reading a prompt in one pass ([constructions/weights/prompt_reading.py]): head 0 reads the subject, head i
+    relation r_i.
 
-    Positions cost no coordinates: place t and height -t² stand where relation tokens are zero, and at position 0 a height
-    so low that its own entries there, at most V in absolute value, do not matter. With hardmax attention every head
-    attends to its position alone ([reads]), so that the last position receives the subject's row and what the value
-    maps make of the relation codes ([attended_reading], [logits_reading]). *)
+    Positions cost no coordinates: place t and height -t² stand where relation tokens are zero, and at position 0 a
+    height so low that its own entries there, at most V in absolute value, do not matter. With hardmax attention every
+    head attends to its position alone ([reads]), so that the last position receives the subject's row and what the
+    value maps make of the relation codes ([attended_reading], [logits_reading]). *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.
 From Recall Require Import Model Weights Words.
 

@@ -1,9 +1,9 @@
 (** * T1. Single hop with signs. Mirrors [constructions/weights/t1.py].
 
-    For all N >= 2, R >= 1 and all R permutations of N entities: d = width = R·⌈log2 N⌉, subject entries -1 and +1, all
-    N·R queries answered with margin at least 2, with or without a residual stream; nothing but the subject table
-    depends on the facts. Idea: the row of x is one block of signs c(g_r(x)) for each relation; relation r adds +1 to
-    block r and -1 to the others, so that the ReLU keeps c + 1 on block r and 0 elsewhere.
+    For all N >= 2, R >= 1 and any R maps of N entities (permutations or not): d = width = R·⌈log2 N⌉, subject entries
+    -1 and +1, all N·R queries answered with margin at least 2, with or without a residual stream; nothing but the
+    subject table depends on the facts. Idea: the row of x is one block of signs c(g_r(x)) for each relation; relation r
+    adds +1 to block r and -1 to the others, so that the ReLU keeps c + 1 on block r and 0 elsewhere.
 
     Main theorems: [T1], [T1_size], [T1_entries], [T1_universal]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.

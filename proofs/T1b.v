@@ -1,9 +1,9 @@
 (** * T1b. Single hop at any precision: digits. Mirrors [constructions/weights/t1b.py].
 
-    For all N >= 2, R >= 1, b >= 1 and all R permutations of N entities: d = width = R·⌈p/b⌉ with subject entries in
-    0..2^b - 1, all N·R queries answered with margin at least 1; nothing but the subject table depends on the facts. At
-    b >= p this is d = R. Idea: blocks hold the base-2^b digits of the answers; relation r adds 0 to block r and
-    1 - 2^b to the others, so that the ReLU keeps block r and closes the others.
+    For all N >= 2, R >= 1, b >= 1 and any R maps of N entities (permutations or not): d = width = R·⌈p/b⌉ with subject
+    entries in 0..2^b - 1, all N·R queries answered with margin at least 1; nothing but the subject table depends on the
+    facts. At b >= p this is d = R. Idea: blocks hold the base-2^b digits of the answers; relation r adds 0 to block r
+    and 1 - 2^b to the others, so that the ReLU keeps block r and closes the others.
 
     Main theorems: [T1b], [T1b_size], [T1b_all_bits], [T1b_entries], [T1b_universal]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.

@@ -18,7 +18,7 @@ Unset Printing Implicit Defensive.
 (** ** Any function that answers *)
 
 Theorem T1c_universal_decoder (N R d b : nat) (decode : row_bits d b -> 'I_R -> option 'I_N) : (1 <= N)%N ->
-    (forall g : fact_system N R, exists rows : 'I_N -> row_bits d b, forall x r, decode (rows x) r = Some (g r x)) ->
+    (forall g : bijections N R, exists rows : 'I_N -> row_bits d b, forall x r, decode (rows x) r = Some (g r x)) ->
   (N ^ R <= 2 ^ (d * b))%N.
 Proof.
 case: N decode => // N decode _ answers.
@@ -34,12 +34,12 @@ Qed.
 
 Theorem T1c_every_decoder (N R d b B : nat)
     (decode : 'I_(2 ^ B) -> row_bits d b -> 'I_N -> 'I_R -> option 'I_N) :
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        forall x r, decode others (rows x) x r = Some (g r x)) ->
   (N`! ^ R <= 2 ^ (N * d * b + B))%N.
 Proof.
 move=> answers.
-have every (g : fact_system N R) : exists bits : {ffun 'I_N -> row_bits d b} * 'I_(2 ^ B),
+have every (g : bijections N R) : exists bits : {ffun 'I_N -> row_bits d b} * 'I_(2 ^ B),
     [forall x, forall r, decode bits.2 (bits.1 x) x r == Some (g r x)].
   have [others [rows right]] := answers g; exists ([ffun x => rows x], others).
   by apply/forallP=> x; apply/forallP=> r; rewrite ffunE right.
@@ -59,24 +59,24 @@ Variables (F : realFieldType) (N R d b : nat) (value : 'I_d -> 'I_(2 ^ b) -> F).
 
 (** Universal: nothing but the subject rows depends on the facts. *)
 Theorem T1c_universal (frame : transformer F N R N d) : (1 <= N)%N ->
-    (forall g : fact_system N R, exists rows : 'I_N -> row_bits d b,
+    (forall g : bijections N R, exists rows : 'I_N -> row_bits d b,
        answers_all (with_subjects frame (subjects value rows)) 1 g) ->
   (N ^ R <= 2 ^ (d * b))%N.
 Proof.
 move=> N1 answers; pose x0 : 'I_N := Ordinal N1.
 apply: (@T1c_universal_decoder _ _ _ _ (fun row r => read value frame x0 row [tuple r])) => // g.
-by have [rows right] := answers g; exists rows => x r; rewrite (read_right x0 right).
+by have [rows right] := answers g; exists rows => x r; rewrite (read_right x0 right) /= facts_ofE.
 Qed.
 
 (** Every model: B bits choose everything else. *)
 Theorem T1c_every (B : nat) (frame : 'I_(2 ^ B) -> transformer F N R N d) :
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        answers_all (with_subjects (frame others) (subjects value rows)) 1 g) ->
   (N`! ^ R <= 2 ^ (N * d * b + B))%N.
 Proof.
 move=> answers; apply: (@T1c_every_decoder _ _ _ _ _ (fun others row x r => read value (frame others) x row [tuple r])).
 move=> g; have [others [rows right]] := answers g; exists others, rows => x r.
-by rewrite (read_right x right).
+by rewrite (read_right x right) /= facts_ofE.
 Qed.
 End Transformers.
 

@@ -1,9 +1,10 @@
 (** * T2. k hops in one pass, fixed read-out. Mirrors [constructions/weights/t2.py].
 
-    For all N >= 2, R >= 1, k >= 1, b >= 1 and all R permutations of N entities: d = width = R^k·⌈p/b⌉, subject entries
-    in 0..2^b - 1, hardmax attention, all N·R^k queries answered in one pass with margin at least 1; nothing but the
-    subject table depends on the facts. Idea: the row of x has a block of digits c(g_w(x)) for each word w; the heads
-    read the relations and write -2^b·(mismatch) on every block, so that the ReLU closes all blocks but the word's.
+    For all N >= 2, R >= 1, k >= 1, b >= 1 and any R maps of N entities (permutations or not): d = width = R^k·⌈p/b⌉,
+    subject entries in 0..2^b - 1, hardmax attention, all N·R^k queries answered in one pass with margin at least 1;
+    nothing but the subject table depends on the facts. Idea: the row of x has a block of digits c(g_w(x)) for each word
+    w; the heads read the relations and write -2^b·(mismatch) on every block, so that the ReLU closes all blocks but the
+    word's.
 
     Main theorems: [T2], [T2_size], [T2_entries], [T2_universal]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.

@@ -55,14 +55,14 @@ by rewrite /node foldl_rcons -/(node i w) w_u /child /=; have := divn_eq (v - m)
 Qed.
 End Nodes.
 
-Lemma follow_rcons N R (g : fact_system N R) w r x : follow g (rcons w r) x = g r (follow g w x).
-Proof. by rewrite /follow foldl_rcons. Qed.
+Lemma follow_rcons N R (g : bijections N R) w r x : follow g (rcons w r) x = g r (follow g w x).
+Proof. by rewrite /follow foldl_rcons facts_ofE. Qed.
 
 (** With k.+1 hops, for any function that answers. *)
 Lemma trees_decoder (N R d b B k m : nat)
     (decode : 'I_(2 ^ B) -> 'I_N -> row_bits d b -> k.+1.-tuple 'I_R -> option 'I_N) :
     (1 <= R)%N -> (m * (\sum_(i < k.+1) R ^ i) <= N)%N ->
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        forall x w, decode others x (rows x) w = Some (follow g w x)) ->
   (((N - m * (\sum_(i < k) R ^ i)) ^_ (m * R ^ k)) ^ R <= 2 ^ (B + m * d * b))%N.
 Proof.
@@ -92,7 +92,7 @@ pose choice := {ffun 'I_R -> {ffun 'I_n -> 'I_(N - I)}}.
 pose fits_in (c : choice) := [forall r, injectiveb (c r)].
 pose edge (c : choice) (r : 'I_R) (v : 'I_N) : 'I_N :=
   if v < I then inside r v else if insub (v - I) is Some l then outside r (c r l) else v.
-have every (c : choice) : fits_in c -> exists g : fact_system N R, forall r (v : 'I_N), v < I + n -> g r v = edge c r v.
+have every (c : choice) : fits_in c -> exists g : bijections N R, forall r (v : 'I_N), v < I + n -> g r v = edge c r v.
   move/forallP=> c_inj.
   have extends r : exists s : {perm 'I_N}, [forall v : 'I_N, (v < I + n) ==> (s v == edge c r v)].
     have [|s s_edge] := @extend_to_perm _ [set v : 'I_N | v < I + n] (edge c r); last first.
@@ -111,7 +111,7 @@ have every (c : choice) : fits_in c -> exists g : fact_system N R, forall r (v :
 have m_N : m <= N by nia.
 pose root (i : 'I_m) : 'I_N := widen_ord m_N i.
 pose bits_type := ({ffun 'I_m -> {ffun 'I_d -> 'I_(2 ^ b)}} * 'I_(2 ^ B))%type.
-pose right (c : choice) (bits : bits_type) (g : fact_system N R) :=
+pose right (c : choice) (bits : bits_type) (g : bijections N R) :=
   [forall r, forall v : 'I_N, (v < I + n) ==> (g r v == edge c r v)] &&
   [forall i, forall w, decode bits.2 (root i) (bits.1 i) w == Some (follow g w (root i))].
 have told (c : choice) : exists bits, fits_in c ==> [exists g, right c bits g].
@@ -123,7 +123,7 @@ have told (c : choice) : exists bits, fits_in c ==> [exists g, right c bits g].
   by apply/forallP=> i; apply/forallP=> w; rewrite ffunE ok.
 pose bits (c : choice) : bits_type := xchoose (told c).
 (** In such a system the words of length at most k lead from the roots to the nodes. *)
-have walk c (g : fact_system N R) (i : 'I_m) w : (forall r (v : 'I_N), v < I + n -> g r v = edge c r v) -> size w <= k ->
+have walk c (g : bijections N R) (i : 'I_m) w : (forall r (v : 'I_N), v < I + n -> g r v = edge c r v) -> size w <= k ->
     follow g w (root i) = node m i w :> nat.
   move=> g_edge; elim/last_ind: w => // w r IH; rewrite size_rcons => w_k.
   have low : node m i w < I.
@@ -135,7 +135,7 @@ have bits_inj : {in fits_in &, injective bits}.
   have /implyP/(_ c_in)/existsP[g /andP[/forallP g_edge /forallP g_told]] := xchooseP (told c).
   have /implyP/(_ c_in')/existsP[g' /andP[/forallP g_edge' /forallP g_told']] := xchooseP (told c').
   have [|i [w w_l]] := @level_node R m R0 k (I + l); first by rewrite aboveS -/I -/n leq_addr ltn_add2l ltn_ord.
-  have edges c0 (g0 : fact_system N R) : (forall r, [forall v : 'I_N, (v < I + n) ==> (g0 r v == edge c0 r v)]) ->
+  have edges c0 (g0 : bijections N R) : (forall r, [forall v : 'I_N, (v < I + n) ==> (g0 r v == edge c0 r v)]) ->
       follow g0 (rcons w r) (root i) = outside r (c0 r l).
     move=> e0; have e0' r0 (v : 'I_N) : v < I + n -> g0 r0 v = edge c0 r0 v.
       by move=> v_in; have /forallP/(_ v) := e0 r0; rewrite v_in => /eqP.
@@ -157,7 +157,7 @@ Qed.
 Theorem T2c_trees_decoder (N R d b B k m : nat)
     (decode : 'I_(2 ^ B) -> 'I_N -> row_bits d b -> k.-tuple 'I_R -> option 'I_N) :
     (1 <= R)%N -> (1 <= k)%N -> (m * (\sum_(i < k) R ^ i) <= N)%N ->
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        forall x w, decode others x (rows x) w = Some (follow g w x)) ->
   (((N - m * (\sum_(i < k.-1) R ^ i)) ^_ (m * R ^ k.-1)) ^ R <= 2 ^ (B + m * d * b))%N.
 Proof. by case: k decode => // k decode R1 _; apply: trees_decoder. Qed.
@@ -166,7 +166,7 @@ Proof. by case: k decode => // k decode R1 _; apply: trees_decoder. Qed.
 Theorem T2c_trees (F : realFieldType) (N R d b B k m : nat) (value : 'I_d -> 'I_(2 ^ b) -> F)
     (frame : 'I_(2 ^ B) -> transformer F N R N d) :
     (1 <= R)%N -> (1 <= k)%N -> (m * (\sum_(i < k) R ^ i) <= N)%N ->
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        answers_all (with_subjects (frame others) (subjects value rows)) k g) ->
   (((N - m * (\sum_(i < k.-1) R ^ i)) ^_ (m * R ^ k.-1)) ^ R <= 2 ^ (B + m * d * b))%N.
 Proof.

@@ -84,7 +84,7 @@ Variables (N R d b B k m D E : nat).
 Hypotheses (m0 : 0 < m) (D0 : 0 < D) (D_R : D <= R) (E0 : 0 < E) (k0 : 0 < k) (deep : D * E <= D ^ k.-1)
   (fits : m * D * E <= N).
 Variable decode : 'I_(2 ^ B) -> 'I_N -> row_bits d b -> k.-tuple 'I_R -> option 'I_N.
-Hypothesis answers : forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+Hypothesis answers : forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
   forall x w, decode others x (rows x) w = Some (follow g w x).
 
 Let n := m * D * E.
@@ -154,7 +154,7 @@ Proof. by apply: leq_trans fits; rewrite -mulnA leq_pmulr // muln_gt0 D0. Qed.
 Let root (i : 'I_m) : 'I_N := widen_ord m_N i.
 
 (** A fact system with the names and edges of a choice. *)
-Let realises (g : fact_system N R) (c : choice) : bool := [forall r, forall v, g r (c.1 v) == c.2 r v].
+Let realises (g : bijections N R) (c : choice) : bool := [forall r, forall v, g r (c.1 v) == c.2 r v].
 
 Lemma realised (c : choice) : c \in valid -> exists g, realises g c.
 Proof.
@@ -190,7 +190,7 @@ Lemma loops_decoder :
   (N - m) ^_ (n - m) * ((N - m * E) ^_ (n - m * E)) ^ D * (N ^_ n) ^ (R - D) <= 2 ^ (B + m * d * b).
 Proof.
 pose bits_type := ({ffun 'I_m -> row_bits d b} * 'I_(2 ^ B))%type.
-pose right (g : fact_system N R) (bits : bits_type) :=
+pose right (g : bijections N R) (bits : bits_type) :=
   [forall i, forall w, decode bits.2 (root i) (bits.1 i) w == Some (follow g w (root i))].
 have told (c : choice) : exists bits : bits_type, (c \in valid) ==> [exists g, realises g c && right g bits].
   have [c_in|_] := boolP (c \in valid); last first.
@@ -203,7 +203,7 @@ have bits_inj : {in valid &, injective bits}.
   move=> c c' c_in c'_in same.
   have /implyP/(_ c_in)/existsP[g /andP[g_c /forallP g_told]] := xchooseP (told c).
   have /implyP/(_ c'_in)/existsP[g' /andP[g_c' /forallP g_told']] := xchooseP (told c').
-  have same_answer i (w : k.-tuple 'I_R) : follow g w (root i) = follow g' w (root i).
+  have same_answer i (w : k.-tuple 'I_R) : follow (g : bijections N R) w (root i) = follow (g' : bijections N R) w (root i).
     apply/Some_inj; move: (g_told i) (g_told' i) => /forallP/(_ w)/eqP<- /forallP/(_ w)/eqP<-.
     by rewrite -/(bits c) -/(bits c') same.
   have v_lt (v : 'I_n) : v < m * D ^ k.-1.
@@ -231,7 +231,7 @@ End Loops.
 Theorem T2c_loops_decoder (N R d b B k m D E : nat)
     (decode : 'I_(2 ^ B) -> 'I_N -> row_bits d b -> k.-tuple 'I_R -> option 'I_N) :
     (1 <= m)%N -> (1 <= D <= R)%N -> (1 <= E)%N -> (1 <= k)%N -> (D * E <= D ^ k.-1)%N -> (m * D * E <= N)%N ->
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        forall x w, decode others x (rows x) w = Some (follow g w x)) ->
   (N - m) ^_ (m * D * E - m) * ((N - m * E) ^_ (m * D * E - m * E)) ^ D * (N ^_ (m * D * E)) ^ (R - D)
     <= 2 ^ (B + m * d * b).
@@ -241,7 +241,7 @@ Proof. by move=> m1 /andP[D1 D_R] E1 k1 deep fits answers; apply: (loops_decoder
 Theorem T2c_loops (F : realFieldType) (N R d b B k m D E : nat) (value : 'I_d -> 'I_(2 ^ b) -> F)
     (frame : 'I_(2 ^ B) -> transformer F N R N d) :
     (1 <= m)%N -> (1 <= D <= R)%N -> (1 <= E)%N -> (1 <= k)%N -> (D * E <= D ^ k.-1)%N -> (m * D * E <= N)%N ->
-    (forall g : fact_system N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
+    (forall g : bijections N R, exists (others : 'I_(2 ^ B)) (rows : 'I_N -> row_bits d b),
        answers_all (with_subjects (frame others) (subjects value rows)) k g) ->
   (N - m) ^_ (m * D * E - m) * ((N - m * E) ^_ (m * D * E - m * E)) ^ D * (N ^_ (m * D * E)) ^ (R - D)
     <= 2 ^ (B + m * d * b).

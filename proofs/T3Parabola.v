@@ -1,10 +1,10 @@
 (** * T3. Chain of thought, positions (t, t²), hardmax. Mirrors [constructions.weights.t3.construct].
 
-    For all N >= 2, R >= 1, k >= 1, b >= 1 and all R permutations of N entities: d = R·⌈p/b⌉ + 2, width R·⌈p/b⌉, subject
-    entries in 0..2^b - 1, all N·R^k chains of thought right at every step with margin at least 1; nothing but the
-    subject table depends on the facts. Idea: the relation head scores τ·(2st - t²), largest at t = s = τ-k+1; the
-    entity head scores τ·((S+1)·t + sum of the block coordinates), largest at the last entity, because relation tokens
-    have so low a sum.
+    For all N >= 2, R >= 1, k >= 1, b >= 1 and any R maps of N entities (permutations or not): d = R·⌈p/b⌉ + 2, width
+    R·⌈p/b⌉, subject entries in 0..2^b - 1, all N·R^k chains of thought right at every step with margin at least 1;
+    nothing but the subject table depends on the facts. Idea: the relation head scores τ·(2st - t²), largest at t = s =
+    τ-k+1; the entity head scores τ·((S+1)·t + sum of the block coordinates), largest at the last entity, because
+    relation tokens have so low a sum.
 
     Main theorems: [T3_parabola], [T3_parabola_size], [T3_parabola_entries], [T3_parabola_universal]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.

@@ -1,8 +1,8 @@
 (** * T3. Chain of thought, one-bit position codes, hardmax. Mirrors [constructions.weights.t3.construct_with_signs].
 
-    As [T3Parabola], with d = R·⌈p/b⌉ + 2·⌈log2 2k⌉ and position codes of signs: W_pos[t] holds the code of t and that of
-    the position to read. Idea: scores are inner products of codes, gaps at least 2; the last sign says t >= k, and the
-    codes of positions k and 0 differ in it alone.
+    As [T3Parabola], with d = R·⌈p/b⌉ + 2·⌈log2 2k⌉ and position codes of signs: W_pos[t] holds the code of t and that
+    of the position to read. Idea: scores are inner products of codes, gaps at least 2; the last sign says t >= k, and
+    the codes of positions k and 0 differ in it alone.
 
     Main theorems: [T3_signs], [T3_signs_size], [T3_signs_entries], [T3_signs_universal]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.

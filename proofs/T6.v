@@ -1,9 +1,9 @@
 (** * T6. Disjoint attributes need no selector. Mirrors [constructions/weights/t6.py].
 
     Relation r answers with attributes of its own, R·N answers in all; answer number r·N + a is attribute a of relation
-    r. For all N >= 2, R >= 1 and all R permutations of N entities: no MLP, d = R·⌈log2 N⌉ + [R > 1], all N·R queries
-    answered with margin at least 2; nothing but the subject table depends on the facts. Idea: the last coordinate holds
-    2r, so that the logit of attribute a of relation r' is <c(a), c(g_r'(x))> + 4r² - 4(r - r')².
+    r. For all N >= 2, R >= 1 and any R maps of N entities (permutations or not): no MLP, d = R·⌈log2 N⌉ + [R > 1], all
+    N·R queries answered with margin at least 2; nothing but the subject table depends on the facts. Idea: the last
+    coordinate holds 2r, so that the logit of attribute a of relation r' is <c(a), c(g_r'(x))> + 4r² - 4(r - r')².
 
     Main theorems: [T6], [T6_size], [T6_entries], [T6_universal]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra zify.

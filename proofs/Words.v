@@ -1,4 +1,5 @@
-(** * Words as numbers, and relation codes whose mismatches are linear ([constructions/weights/blocks.py], [parts.RelationCode]).
+(** * Words as numbers, and relation codes whose mismatches are linear ([constructions/weights/blocks.py],
+    [parts.RelationCode]).
 
     The R^k words of k relations are numbered in lexicographic order. Relation r has the number z = first + r and the
     code (z, z²), or as much of it as is needed; the squared mismatch (z - t)² is linear in the code ([mismatchE]), and

@@ -4,58 +4,55 @@
 
 Refused: a proof that Coq does not accept, any of the words by which a proof is left out or something is assumed, and a
 theorem that rests on an axiom. The stamp holds the SHA-256 of every file, so that it counts for nothing as soon as one
-of them changes. `theorems.toml` says which theorems belong to which statement of docs/theory.md.
+of them changes. `theorems.toml` says which theorems belong to which statement of docs/theory.md; `theory.records.stamp`
+reads both.
 """
 
 from __future__ import annotations
 
-import hashlib
+import fcntl
+import importlib.util
 import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-FOLDER = Path(__file__).resolve().parent
+if TYPE_CHECKING:
+    from theory.records import stamp
+    from theory.records.stamp import Statement
+else:  # by its path: the packages around it need libraries, and this program none
+    SOURCE = Path(__file__).resolve().parent.parent / "theory" / "records" / "stamp.py"
+    spec = importlib.util.spec_from_file_location("theory_records_stamp", SOURCE)
+    sys.modules[spec.name] = stamp = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stamp)
+
+FOLDER = stamp.FOLDER
+CLOSED = stamp.CLOSED
+# Of Debian 12.
 PACKAGES = (
-    "coq libcoq-mathcomp-ssreflect libcoq-mathcomp-fingroup libcoq-mathcomp-algebra libcoq-mathcomp-zify "
+    "coq",
+    "libcoq-mathcomp-ssreflect",
+    "libcoq-mathcomp-fingroup",
+    "libcoq-mathcomp-algebra",
+    "libcoq-mathcomp-zify",
+)
+ABSENT = (
+    f"Coq is not installed; the proofs need the packages {' '.join(PACKAGES)} "
     "(Debian 12; about 230 MB: apt-get install --no-install-recommends ...)"
 )
 FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Declare\s+Module|bypass_check"
     r"|Unset\s+(?:Guard|Positivity|Universe)\s+Checking|Admit\s+Obligations)\b"
 )
-CLOSED = "Closed under the global context"
 
 
 class ProofError(Exception):
     """Why the proofs do not stand, in one line for people."""
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement of docs/theory.md: its theorems as FILE.NAME (the first says it), and what these leave out."""
-
-    identifier: str
-    theorems: tuple[str, ...]
-    missing: str
-
-
-def statements(folder: Path = FOLDER) -> list[Statement]:
-    """What `theorems.toml` says, in its order."""
-    table = tomllib.loads((folder / "theorems.toml").read_text(encoding="utf-8"))
-    return [Statement(identifier, tuple(entry["theorems"]), entry["missing"]) for identifier, entry in table.items()]
-
-
-def digests(folder: Path = FOLDER) -> dict[str, str]:
-    """SHA-256 of every Coq file and of theorems.toml, by name."""
-    files = [*sorted(folder.glob("*.v")), folder / "theorems.toml"]
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def without_comments(text: str) -> str:
@@ -85,10 +82,14 @@ def left_out(folder: Path = FOLDER) -> list[str]:
 
 
 def compile_all(folder: Path = FOLDER) -> None:
-    """Compile what is out of date. Raises ProofError where Coq is missing or does not accept a file."""
+    """Compile what is out of date; who comes second waits and finds it done. Raises ProofError where Coq is missing
+    or does not accept a file."""
     if shutil.which("coqc") is None:
-        raise ProofError(f"Coq is not installed; the proofs need the packages {PACKAGES}")
-    if subprocess.run(["make", "--no-print-directory", "-C", str(folder)], check=False).returncode:
+        raise ProofError(ABSENT)
+    with (folder / "Makefile").open(encoding="utf-8") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        run = subprocess.run(["make", "--no-print-directory", "-C", str(folder)], check=False)
+    if run.returncode:
         raise ProofError("Coq does not accept the proofs: see above")
 
 
@@ -103,6 +104,8 @@ def assumptions(found: list[Statement], folder: Path = FOLDER) -> dict[str, str]
         command = ["coqc", "-q", "-w", "none", "-R", str(folder), "Recall", str(source)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
     answers = [part.strip() for part in re.split(r"^tt\n\s+: unit\n", run.stdout, flags=re.MULTILINE)][:-1]
+    if run.returncode < 0:
+        raise ProofError(f"Coq was stopped by signal {-run.returncode} while it looked for assumptions")
     if run.returncode or len(answers) != len(names):
         raise ProofError(f"the theorems of theorems.toml are not all there: {run.stderr.strip()}")
     return dict(zip(names, answers, strict=True))
@@ -111,31 +114,15 @@ def assumptions(found: list[Statement], folder: Path = FOLDER) -> dict[str, str]
 def write_stamp(found: list[Statement], assumed: Mapping[str, str], folder: Path = FOLDER) -> None:
     """stamp.json: Coq's version, the files' hashes, and for each statement its theorems and what they assume."""
     version = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True, check=False).stdout.split()
-    stamp = {
+    content = {
         "coq": version[0] if version else "unknown",
-        "files": digests(folder),
+        "files": stamp.digests(folder),
         "theorems": {each.identifier: {name: assumed[name] for name in each.theorems} for each in found},
     }
     path = folder / "stamp.json"
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(stamp, indent=1) + "\n", encoding="utf-8")
+    partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     partial.replace(path)
-
-
-def machine_checked(folder: Path = FOLDER) -> dict[str, tuple[str, ...]]:
-    """The statements that are machine-checked now, with their theorems: {} without a stamp, with a stale one, or one
-    that cannot be read; a statement with an assumption is left out."""
-    try:
-        stamp = json.loads((folder / "stamp.json").read_text(encoding="utf-8"))
-        if stamp["files"] != digests(folder):
-            return {}
-        return {
-            each.identifier: each.theorems
-            for each in statements(folder)
-            if all(stamp["theorems"][each.identifier][name] == CLOSED for name in each.theorems)
-        }
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
 
 
 def as_table(found: list[Statement], assumed: Mapping[str, str], folder: Path = FOLDER) -> list[str]:
@@ -166,7 +153,7 @@ def main(folder: Path = FOLDER) -> int:
         if places := left_out(folder):
             raise ProofError(f"a proof is left out or something is assumed: {', '.join(places)}")
         compile_all(folder)
-        found = statements(folder)
+        found = stamp.statements(folder)
         assumed = assumptions(found, folder)
     except ProofError as error:
         print(f"proofs: {error}", file=sys.stderr)

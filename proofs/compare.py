@@ -28,6 +28,8 @@ from bounds.enclosure import log2_falling
 from bounds.lower.bound import Bound
 from bounds.lower.dichotomy import loop_bound, tree_bound
 from bounds.lower.information import total_information, universal_single_hop
+from bounds.lower.learned_readout import full_bound
+from bounds.lower.maps import fixed_maps, learned_maps, most_map_roots, universal_maps
 from constructions.weights.catalogue import Setting, entry
 from theory import FactSystem, Transformer
 
@@ -76,6 +78,8 @@ CASES = (
     Case("T1", "residual", "T1", lambda n, r, s: f"t1 {n} {r} true g", SINGLE),
     Case("T1b", "digits", "T1b", lambda n, r, s: f"t1b {n} {r} {s.bits} g", DIGITS),
     Case("T2", "direct", "T2", lambda n, r, s: f"t2 {n} {r} {s.hops} {s.bits} g", HOPS),
+    Case("T2e", "untied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} false g", HOPS),
+    Case("T2e", "tied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} true g", HOPS),
     Case("T3", "parabola", "T3Parabola", lambda n, r, s: f"t3_parabola {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3", "signs", "T3Signs", lambda n, r, s: f"t3_signs {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T6", "linear", "T6", lambda n, r, s: f"t6 {n} {r} g", SINGLE),
@@ -91,6 +95,20 @@ def bound_cases() -> Iterator[BoundCase]:
         yield BoundCase("T2c", "T2c", f"t2c_tree_bound {n} {r} {k} {m}", tree_bound(n, r, k, m))
     for n, r, k, m, d, e in ((5, 2, 1, 3, 1, 1), (9, 2, 3, 2, 2, 2), (30, 3, 4, 2, 3, 4), (20, 4, 3, 5, 2, 2)):
         yield BoundCase("T2c", "T2cLoops", f"t2c_loop_bound {n} {r} {m} {d} {e}", loop_bound(n, r, k, m, d, e))
+
+    for n, r, k, m in ((7, 2, 1, 7), (20, 2, 3, 4), (64, 2, 5, 4), (30, 3, 3, 2), (9, 3, 2, 1), (24, 2, 4, 2)):
+        for tied in (False, True):
+            term = f"t2e_{'odd' if k % 2 else 'even'}_bound {r} {(k - 1) // 2} {m} {str(tied).lower()}"
+            yield BoundCase("T2e", "T2eLower", term, full_bound(n, r, k, m, tied=tied))
+
+    for n, r, k in ((2, 1, 1), (9, 2, 3), (40, 3, 3)):
+        m = most_map_roots(n, r, k)
+        yield BoundCase("T10", "T10", f"t10_universal_bound {n} {r} {k}", universal_maps(n, r, k))
+        yield BoundCase("T10", "T10", f"t10_fixed_bound {n} {r} {k} {m}", fixed_maps(n, r, k))
+        last = learned_maps(n, r, k).members[-1]  # that of the largest q, which is N
+        yield BoundCase("T10", "T10", f"t10_learned_bound {r} {k} {m} {n}", last)
+        if m > 1:
+            yield BoundCase("T10", "T10", f"t10_tied_bound {r} {k} {m}", learned_maps(n, r, k, tied=True).members[-1])
 
 
 def evaluate(files: Sequence[str], terms: Sequence[str]) -> list[Numbers]:
@@ -178,8 +196,9 @@ def compare() -> list[tuple[str, list[str]]]:
     built = []
     for case in CASES:
         for n, r, setting in case.settings:
-            system = FactSystem.random(n, r, seed=n + r)
-            model = entry(case.theorem, case.name).build(system, setting)
+            known = entry(case.theorem, case.name)
+            system = FactSystem.random(n, r, seed=n + r, maps=known.maps and (n + r) % 2 == 1)
+            model = known.build(system, setting)
             built.append((case, f"{case} at N={n}, R={r}, {setting}", system, setting, model))
     bounds = list(bound_cases())
     terms = [request(case, system, setting, len(model.W_pos)) for case, _, system, setting, model in built]

@@ -39,6 +39,7 @@ from tests.fuzz_world import make_world, read_model
 from tests.helpers.places import ROOT
 from theory import Block, FactSystem, Task, Transformer
 from theory.records.loading import load_system
+from theory.records.reading import INDEX
 
 SECONDS_EACH = 30.0
 ONE_PROCESS_IN = 100
@@ -214,15 +215,17 @@ def remains(path: Path, status: int) -> str | None:
 
 def is_right(weights: Path, system: FactSystem) -> bool | None:
     """Whether the model answers every query; None for what the evaluator cannot tell."""
-    files = sorted(weights.parent.glob("*.safetensors")) if weights.suffix == ".json" else [weights]
-    if weights.is_dir():
-        files = sorted(weights.glob("*.safetensors"))
+    index = next((path for path in (weights, weights / INDEX) if path.suffix == ".json" and path.is_file()), None)
+    if index is not None:
+        files = sorted({index.parent / name for name in json.loads(index.read_text())["weight_map"].values()})
+    else:
+        files = sorted(weights.glob("*.safetensors")) if weights.is_dir() else [weights]
     tensors: dict[str, Any] = {}
     metadata: dict[str, str] = {}
     try:
         for file in files:
-            part, metadata = read_model(file)
-            tensors |= part
+            part, said_here = read_model(file)
+            tensors, metadata = tensors | part, metadata | said_here
     except (TypeError, KeyError):  # bfloat16, which NumPy has not
         return None
     if any(name.rpartition(".")[2].startswith("b_V") for name in tensors):

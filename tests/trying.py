@@ -66,6 +66,10 @@ class _Lines:
         if frame.f_code.co_filename.startswith(self.tree):
             self.codes.add(frame.f_code)
 
+    def loaded(self) -> list[str]:
+        """The files that were loaded."""
+        return [code.co_filename.removeprefix(self.tree) for code in self.codes if code.co_name == "<module>"]
+
     def found(self) -> dict[str, list[int]]:
         lines: defaultdict[str, set[int]] = defaultdict(set)
         for code in self.codes:
@@ -85,6 +89,7 @@ class _Quick:
     def __init__(self, tree: Path, module: str, mutants: Sequence[Mutant], decided: Decided, watched: Path) -> None:
         self.tree, self.module, self.mutants, self.decided, self.watched = tree, module, mutants, decided, watched
         self.collecting = _Lines(tree)
+        self.collecting.__enter__()  # now, for a conftest may load the module before anything is collected
 
     def pytest_collection(self) -> None:
         from hypothesis import Phase, settings
@@ -92,7 +97,6 @@ class _Quick:
         # A failure need not be made small.
         settings.register_profile("mutation", settings.default, phases=[Phase.explicit, Phase.generate])
         settings.load_profile("mutation")
-        self.collecting.__enter__()
 
     def pytest_collection_finish(self) -> None:
         self.collecting.__exit__()
@@ -114,7 +118,7 @@ class _Quick:
             begun = time.process_time()
             with _Lines(self.tree) as lines:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            found[item.nodeid] = lines.found(), time.process_time() - begun
+            found[item.nodeid] = lines.found(), lines.loaded(), time.process_time() - begun
             if session.testsfailed:
                 return 1
         self.watched.write_text(json.dumps([self.collecting.found(), found]))
@@ -196,8 +200,12 @@ def _forked(work: Callable[[], int], seconds: float = math.inf) -> int | None:
 
 def _read(watched: Path, module: str) -> Tried:
     early, found = json.loads(watched.read_text())
-    lines = {name: set(lines.get(module, ())) for name, (lines, _) in found.items()}
-    return Tried(lines, set(early.get(module, ())), {name: seconds for name, (_, seconds) in found.items()})
+    lines = {name: set(lines.get(module, ())) for name, (lines, *_) in found.items()}
+    # What a test loads is there for all that come after it, as what is loaded before any.
+    loading = (lines[name] for name, (_, loaded, _) in found.items() if module in loaded)
+    return Tried(
+        lines, set(early.get(module, ())).union(*loading), {name: seconds for name, (*_, seconds) in found.items()}
+    )
 
 
 def _replace_code(module: ModuleType, source: str) -> bool:

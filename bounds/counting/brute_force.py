@@ -186,6 +186,21 @@ def _relabelled(entities: int, relations: int) -> int:
     return _classes(tuples, len(objects), _relabellings(objects), np.arange(tuples.shape[1]))
 
 
+def _functions(entities: int) -> Objects:
+    """Shape [N^N, N], in lexicographic order."""
+    return np.array(list(itertools.product(range(entities), repeat=entities)), dtype=np.int64)
+
+
+def _maps(entities: int, relations: int) -> int:
+    return int(_tuples(_functions(entities), relations).shape[1])
+
+
+def _maps_relabelled(entities: int, relations: int) -> int:
+    objects = _functions(entities)
+    tuples = _tuples(objects, relations)
+    return _classes(tuples, len(objects), _relabellings(objects), np.arange(tuples.shape[1]))
+
+
 def _connected_labelled(entities: int, relations: int) -> int:
     objects = _permutations(entities)
     return len(_connected(_tuples(objects, relations), objects))
@@ -302,6 +317,8 @@ _COUNTERS: dict[str, tuple[Callable[[int, int], int], Callable[[int, int], int]]
     "connected-relabelled": (_connected_relabelled, _tuples_of_permutations),
     "bipartite": (_bipartite, _tuples_of_permutations),
     "unordered-colours": (_unordered_colours, _tuples_of_permutations),
+    "maps": (_maps, lambda n, r: _power(n**n, r)),
+    "maps-relabelled": (_maps_relabelled, lambda n, r: _power(n**n, r)),
     "matchings": (_matchings_relabelled, _tuples_of_matchings),
     "matchings-connected": (_matchings_connected, _tuples_of_matchings),
     "matchings-simple": (_matchings_simple, _tuples_of_matchings),

@@ -104,7 +104,7 @@ def unordered_colours(entities: int, relations: int) -> int:
     multisets of size r that σ fixes are h_r, from Newton's identity r·h_r = Σ_{l=1..r} z(λ^l) h_{r-l}, and Burnside's
     sum is Σ_λ h_R / z_λ.
     """
-    n, r = check_countable("unordered-colours", entities, relations, _listing_cost, limit=3 * 10**7)
+    n, r = check_countable("unordered-colours", entities, relations, listing_cost, limit=3 * 10**7)
     total = 0
     for cycle_type in cycle_types(n):
         fixed_by_power = [centraliser_order(power(cycle_type, exponent)) for exponent in range(1, r + 1)]
@@ -138,6 +138,6 @@ def _quadratic_cost(entities: int, relations: int) -> int:
     return entities**2 * factorial_bits(entities, relations)
 
 
-def _listing_cost(entities: int, relations: int) -> int:
+def listing_cost(entities: int, relations: int) -> int:
     """Partitions of N, times the steps that each takes. 200 has more partitions than any limit allows."""
     return int(fmpz.partitions_p(fmpz(min(entities, 200)))) * relations * (relations + 10)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bounds.counting import fact_systems as counting
-from bounds.counting import matchings, simple_graphs
+from bounds.counting import maps, matchings, simple_graphs
 from bounds.counting.answer_vectors import Count, answer_vectors
 from theory.errors import InputError
 
@@ -66,6 +66,13 @@ KINDS = {
             "multisets of R permutations up to relabelling: entities and relations relabelled",
             "A362644",
             counting.unordered_colours,
+        ),
+        Kind("maps", "systems of R arbitrary maps of N entities, N^(N·R)", "A000312 (R = 1)", maps.maps),
+        Kind(
+            "maps-relabelled",
+            "systems of R arbitrary maps up to relabelling the entities",
+            "A001372, A054050 (R = 1, 2)",
+            maps.maps_relabelled,
         ),
         Kind(
             "matchings",

@@ -42,15 +42,12 @@ from theory.statements.inequalities import stands_on
 def involutions(entities: int, relations: int, hops: int) -> BoundFamily:
     """T9 for every number of roots, and for k' = k, k-2, … hops."""
     _check_matchings(entities, relations, hops)
-    ranges = []
-    for length in range(hops, 0, -2):
-        if relations > 1 or length == 1:
-            ranges.append(_range(entities, relations, length))
+    ranges = tuple(_range(entities, relations, length) for length in range(hops, 0, -2))
     members = [empty("T9", "no tree of reduced words fits, or nothing is asked for")]
     too_large = [length for length in range(2 - hops % 2, hops + 1, 2) if not most_roots(entities, relations, length)]
-    if relations > 1 and too_large:
+    if too_large:
         members.append(pruned_bound(entities, relations, too_large[0]))
-    return BoundFamily(tuple(members), tuple(ranges))
+    return BoundFamily(tuple(members), ranges)
 
 
 def involution_bound(entities: int, relations: int, hops: int, roots: int) -> Bound:
@@ -76,8 +73,8 @@ def pruned_bound(entities: int, relations: int, hops: int) -> Bound:
         """Whether the tree pruned to so many leaves and as many answers are no more than the N entities."""
         return pruned_nodes(relations, hops - 1, leaves) + leaves <= entities
 
-    leaves = largest(min(full, entities), fits)
-    if not leaves or relations < 2:
+    leaves = largest(min(full, entities), fits) if relations > 1 else 0
+    if not leaves:
         return empty("T9", f"no pruned tree of {hops} hops fits {entities} entities")
     information = log2_falling(entities - pruned_nodes(relations, hops - 1, leaves), leaves, relations - 1)
     shape = f"a tree of {hops} hops with ℓ = {leaves} leaves"
@@ -95,8 +92,6 @@ def pruned_nodes(relations: int, depth: int, leaves: int) -> int:
 
 def reduced_nodes(relations: int, depth: int) -> int:
     """The number of reduced words of length <= depth: 1 + R·(1 + (R-1) + … + (R-1)^{depth-1})."""
-    if relations == 1:
-        return min(depth, 1) + 1
     return 1 + relations * nodes(relations - 1, depth - 1)
 
 

@@ -5,6 +5,8 @@ T2e       the proof's families, built, every query followed: all tables of answe
 T2d       T_k by listing all systems, against the formula and the statement of when it is exact
 T8        the best error rate of every code, against the bound at it
 T1c       T1b meets it with no gap for N = 2^p and b | p; as many relabelling classes as Burnside counts
+T10       the answers of a few roots, over all systems of maps: every vector of values occurs, also into few answers
+T11       the tables of all answers, over all systems, against the bound, which is met at N = 2, k = 2
 T1e, T3c  rest on T_k and on T2c's and T2e's counts: that they are the same numbers, and the width of T1 and T2
 """
 
@@ -17,20 +19,22 @@ from bounds.counting.answer_vectors import answer_vectors
 from bounds.counting.brute_force import brute_force
 from bounds.counting.fact_systems import relabelled
 from bounds.enclosure import log2, sign
+from bounds.lower.centralisers import information_at_hops
 from bounds.lower.chains import honest_chain
 from bounds.lower.dichotomy import fixed_readout
 from bounds.lower.frontier import smallest_dimension
 from bounds.lower.guessing import GuessingEvidence, check_guessing
 from bounds.lower.information import universal_single_hop, universal_with_errors
+from bounds.lower.maps import most_map_roots, universal_maps
 from bounds.lower.universal import universal_hops, universal_width
-from bounds.suite.families import Evidence, check_families
+from bounds.suite.families import Evidence, answers_of_all_maps, answers_of_all_systems, check_families
 from bounds.suite.learned_families import LearnedEvidence, check_learned_families
 from theory import relabelling_classes
 from theory.errors import InputError
 from theory.records.ledger import Check, Row
 from theory.statements.registry import evaluate
 
-CLAIMS = ("T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8", "T9")
+CLAIMS = ("T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8", "T9", "T10", "T11")
 
 # Systems, tables and codes enumerated at most, by preset.
 SYSTEMS = {"quick": 50_000, "full": 600_000}
@@ -54,6 +58,8 @@ def checks_of_preset(claims: Sequence[str], preset: str) -> list[Check]:
         "T3c": [("one step", _one_step)],
         "T8": [("codes", partial(_codes, preset)), ("no errors", _no_errors)],
         "T9": [("families", partial(_counted, "T9", preset))],
+        "T10": [("free edges", partial(_free_edges, preset))],
+        "T11": [("tables", partial(_tables, preset))],
     }
     return [Check(claim, name, "counting", run) for claim in claims for name, run in runs.get(claim, [])]
 
@@ -165,4 +171,36 @@ def _one_step() -> Row:
             failures.append(f"N = {n}, R = {r}, k = {k}: a chain of one step is not bounded as one pass is")
     return _row(
         "T3c", "one step", failures, f"a chain of one step is bounded as one pass is (T2c), at {len(grid)} sizes"
+    )
+
+
+def _free_edges(preset: str) -> Row:
+    """Every vector of values is the answers of some system of maps, into all entities and into few of them."""
+    sizes = (
+        (n, r, k) for n, r, k in product(range(2, 7), range(1, 4), range(1, 4)) if n ** (n * r) <= SYSTEMS[preset] // 10
+    )
+    failures, cases = [], 0
+    for n, r, k in sizes:
+        for roots, answers in product(range(1, most_map_roots(n, r, k) + 1), range(2, n + 1)):
+            found = answers_of_all_maps(n, r, k, roots, answers)
+            if found != answers ** (roots * r**k):
+                failures.append(f"N = {n}, R = {r}, k = {k}: {found} vectors of {roots} roots into {answers} answers")
+            cases += 1
+        bound = universal_maps(n, r, k)
+        if most_map_roots(n, r, k) and sign(log2(n ** (r**k)) - bound.information):
+            failures.append(f"N = {n}, R = {r}, k = {k}: the bound is not log2 T_k")
+    return _row("T10", "free edges", failures, f"{cases} families of vectors, every system of maps listed")
+
+
+def _tables(preset: str) -> Row:
+    grid = [(2, r, k) for r in (2, 3, 4) for k in (1, 2, 3, 4)] + [(3, 2, k) for k in (1, 2, 3)]
+    grid += [(3, 3, 2), (4, 2, 2)] + [(3, 4, 2), (4, 3, 2)] * (preset == "full")
+    failures = []
+    for n, r, k in grid:
+        tables = answers_of_all_systems(n, r, k, n)
+        above = sign(log2(tables) - information_at_hops(n, r).information)
+        if above < 0 or (above and (n, k) == (2, 2)):
+            failures.append(f"N = {n}, R = {r}, k = {k}: {tables} tables of answers")
+    return _row(
+        "T11", "tables", failures, f"the tables of all answers counted at {len(grid)} sizes, every system listed"
     )

@@ -9,7 +9,7 @@ bound itself, that is log2 (answers) >= information, by `enclosure.sign`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 from math import factorial, perm, prod
 
 import numpy as np
@@ -162,6 +162,22 @@ def all_systems(entities: int, relations: int) -> Iterator[NDArray[np.int8]]:
 def all_matchings(entities: int, relations: int) -> Iterator[NDArray[np.int8]]:
     """All R-tuples of perfect matchings in chunks, each of shape [systems, R, N], as involutions."""
     return _all_tuples(np.array(list(_matchings(tuple(range(entities)))), np.int8), relations)
+
+
+def all_maps(entities: int, relations: int) -> Iterator[NDArray[np.int8]]:
+    """All N^(N·R) systems of maps in chunks, each of shape [systems, R, N]."""
+    return _all_tuples(np.array(list(product(range(entities), repeat=entities)), np.int8), relations)
+
+
+def answers_of_all_maps(entities: int, relations: int, hops: int, roots: int, answers: int) -> int:
+    """How many vectors of answers of the roots 0..m-1 to all words of k letters occur, over all systems of maps, in
+    which no answer is other than 0 .. `answers` - 1.
+    """
+    classes = _Classes()
+    for images in all_maps(entities, relations):
+        found = _levels(images, roots, hops)[-1]
+        classes.add(found[(found < answers).all(axis=1)])
+    return classes.counts()[2]
 
 
 def perfect_matchings(entities: int) -> int:

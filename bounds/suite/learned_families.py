@@ -171,7 +171,7 @@ def _template(
 
     def node(side: str, tree: int, word: Word) -> int:
         """The number of a tree's node, the next free one when new; merged roots have one for both sides."""
-        if merged and not word and tree < roots:
+        if merged and not word:
             side = "both"
         return names.setdefault((side, tree, word), len(names))
 

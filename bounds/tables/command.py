@@ -115,6 +115,7 @@ def table(
     readout: str = "fixed",
     error: str = "0",
     depth: bool = False,
+    maps: bool = False,
     layout: str = "table",
 ) -> str:
     """The table of bounds, or (`depth`) of capacity against depth, for sizes written as numbers and ranges.
@@ -134,9 +135,11 @@ def table(
         raise InputError(f"shared bits: one number is wanted, not {len(shared)}")
     rate = parse_error_rate(error)
     if not depth:
-        wanted = settings(**grid, shared_bits=shared[0], readout=readout, error=rate)
+        wanted = settings(**grid, shared_bits=shared[0], readout=readout, error=rate, maps=maps)
         announce(f"a table of {len(wanted)} settings", Work(SETTING * len(wanted)))
         return render_bounds(bound_rows(wanted), layout)
+    if maps:
+        raise InputError("the table of depth is about bijections: T10 says nothing of chains")
     if rate:
         raise InputError("the table of depth takes no error rate: T3c is about chains without errors")
     number = len(grid["entities"]) * len(grid["relations"]) * len(grid["bits"])

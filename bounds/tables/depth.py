@@ -13,7 +13,6 @@ from fractions import Fraction
 from bounds.lower.bound import check_sizes
 from bounds.lower.chains import any_chain, evenly_spaced, honest_chain
 from bounds.lower.frontier import smallest_dimension
-from bounds.lower.information import check_readout
 from bounds.tables.layout import Cell, Table, render
 from bounds.tables.summary import decimal
 from theory.statements.registry import Quantity, evaluate
@@ -48,7 +47,6 @@ def depth_rows(
     entities: int, relations: int, hops: Iterable[int], bits: int, readout: str = "fixed", shared_bits: int = 0
 ) -> list[DepthRow]:
     """For each number of hops every number of tokens that some stride gives, the most tokens last."""
-    check_readout(readout)
     rows = []
     for length in hops:
         check_sizes(entities, relations, length)

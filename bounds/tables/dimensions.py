@@ -9,22 +9,24 @@ constructions that satisfy them, at the B that they need themselves:
     honest chains                   T3c                         T3, T3b                   B = 0
     width                           T1e                         (pre-activations of b bits)
 
-Lower bounds that apply to any model are given at the setting's B. At an error rate above 0, T8 replaces T1c, T2c and
-T2d (for k > 1 it is known for universal models only), and T2e and T3c say nothing. The bits in all are those of
-numbers that depend on the facts: rows of d numbers of b bits in the subject table and in a learned read-out, and one
-bit a sign in memories.
+For facts that are arbitrary maps T10 joins T2d, T2c and T2e, which hold for models of all maps too, and what needs
+inverses is left out. Lower bounds that apply to any model are given at the setting's B; T11 is among them. At an error
+rate above 0, T8 replaces T1c, T2c and T2d (for k > 1 it is known for universal models only), and the others say
+nothing. The bits in all are those of numbers that depend on the facts: rows of d numbers of b bits in the subject table
+and in a learned read-out, and one bit a sign in memories.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from bounds.enclosure import Interval
+from bounds.enclosure import Interval, exceeds
 from bounds.lower.beyond import universal_hops_with_errors
 from bounds.lower.bound import Bound
+from bounds.lower.centralisers import information_at_hops
 from bounds.lower.chains import evenly_spaced, honest_chain
 from bounds.lower.dichotomy import fixed_readout
 from bounds.lower.frontier import strongest_for_dimension
@@ -35,10 +37,11 @@ from bounds.lower.information import (
     universal_with_errors,
 )
 from bounds.lower.learned_readout import learned_readout
+from bounds.lower.maps import fixed_maps, learned_maps, universal_maps
 from bounds.lower.universal import universal_hops, universal_width
 from bounds.tables.layout import shown
 from theory.errors import InputError
-from theory.statements.assumptions import Assumption
+from theory.statements.assumptions import BIJECTIONS, MAPS, Assumption
 from theory.statements.registry import Quantity, evaluate, theorem
 
 STRIDE = 2  # hops a token in the rows of T3b; the table of depth has all strides
@@ -48,7 +51,9 @@ LARGEST_TABLED = 10**400  # widths and numbers of parameters beyond it are left 
 
 @dataclass(frozen=True)
 class BoundSetting:
-    """N entities, R relations, k hops, b-bit subject entries, B shared bits, the read-out, and the error rate ε."""
+    """N entities, R relations, k hops, b-bit subject entries, B shared bits, the read-out, the error rate ε, and
+    whether the facts are any `maps` instead of bijections.
+    """
 
     entities: int
     relations: int
@@ -57,6 +62,7 @@ class BoundSetting:
     shared_bits: int = 0
     readout: str = "fixed"
     error: Fraction = Fraction(0)
+    maps: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,7 @@ class ModelClass:
 class Built:
     """A construction in the tables: its place in the registry, what it is held against, and what depends on the facts.
 
-    table_rows: rows of d·b bits for each entity; memory: bits that depend on the facts outside them; digits: whether
-    entries are digits of b bits, or signs whatever b is.
+    table_rows: rows of d·b bits for each entity; memory: bits that depend on the facts outside them.
     """
 
     label: str
@@ -110,7 +115,11 @@ class Built:
     model: ModelClass
     table_rows: int = 1
     memory: int = 0
-    digits: bool = True
+
+    @property
+    def maps(self) -> bool:
+        """Whether it serves arbitrary maps (T10): what has a read-out that is learned or tied holds inverses."""
+        return self.model.readout == "fixed"
 
 
 def settings(
@@ -121,13 +130,16 @@ def settings(
     shared_bits: int = 0,
     readout: str = "fixed",
     error: Fraction = Fraction(0),
+    maps: bool = False,
 ) -> list[BoundSetting]:
-    """Every combination, in that order. InputError for more than `MOST_SETTINGS` of them."""
+    """Every combination, in that order. InputError for more than `MOST_SETTINGS` of them, and for maps with errors."""
+    if maps and error:
+        raise InputError("no bound is known for arbitrary maps at an error rate above 0: T8 is about bijections")
     number = len(entities) * len(relations) * len(hops) * len(bits)
     if number > MOST_SETTINGS:
         raise InputError(f"{number} settings are too many for one table; at most {MOST_SETTINGS} are computed")
     grid = product(entities, relations, hops, bits)
-    return [BoundSetting(*sizes, shared_bits, readout, error) for sizes in grid]
+    return [BoundSetting(*sizes, shared_bits, readout, error, maps) for sizes in grid]
 
 
 def bound_rows(settings: Iterable[BoundSetting]) -> list[BoundRow]:
@@ -144,7 +156,7 @@ def lower_rows(setting: BoundSetting) -> list[BoundRow]:
     models["honest chain"] = ModelClass("chain", setting.readout)
     rows = [_lower_row(setting, name, model) for name, model in models.items()]
     if not setting.error:
-        width = universal_width(setting.entities, setting.relations, setting.hops)
+        width = _width(setting)
         smallest = width.smallest_width(setting.bits)
         rows.append(_row_of_bound(setting, "width", width, dimension=None, width=smallest))
     return rows
@@ -152,12 +164,35 @@ def lower_rows(setting: BoundSetting) -> list[BoundRow]:
 
 def upper_rows(setting: BoundSetting) -> list[BoundRow]:
     """The constructions that apply to the setting's number of hops and read-out."""
-    return [_upper_row(setting, built) for built in _constructions(setting)]
+    return [_upper_row(setting, built) for built in _constructions(setting) if built.maps or not setting.maps]
 
 
 def strongest(model: ModelClass, setting: BoundSetting, shared_bits: int) -> Bound | None:
     """The best lower bound on d for a class of models at B = shared_bits; None if none is known at the setting's ε."""
-    return _strongest(model, setting.entities, setting.relations, setting.hops, setting.error, shared_bits)
+    sizes = setting.entities, setting.relations, setting.hops
+    bound = _strongest(model, *sizes, setting.error, shared_bits)
+    if not setting.maps or model.kind == "chain" or bound is None:
+        return bound
+    return max(*_on_maps(model, *sizes), bound, key=lambda each: each.smallest_dimension(1, shared_bits))
+
+
+def _on_maps(model: ModelClass, entities: int, relations: int, hops: int) -> tuple[Bound, ...]:
+    """What T10 says of a class of models in one pass."""
+    if model.kind == "universal":
+        return (universal_maps(entities, relations, hops),)
+    if model.readout == "fixed":
+        return (fixed_maps(entities, relations, hops),)
+    return learned_maps(entities, relations, hops, tied=model.readout == "tied").members
+
+
+def _width(setting: BoundSetting) -> Bound:
+    """T1e, with the answer vectors of maps where the facts are."""
+    width = universal_width(setting.entities, setting.relations, setting.hops)
+    vectors = universal_maps(setting.entities, setting.relations, setting.hops)
+    if not setting.maps or not exceeds(vectors.information, width.information):
+        return width
+    assumptions = tuple(MAPS if each == BIJECTIONS else each for each in width.assumptions)
+    return replace(width, information=vectors.information, assumptions=assumptions, argument=vectors.argument)
 
 
 @lru_cache(maxsize=4096)
@@ -173,9 +208,11 @@ def _strongest(
         prefixes = evenly_spaced(hops, min(hops, model.stride))
         return strongest_for_dimension(honest_chain(entities, relations, prefixes, model.readout), shared_bits)
     if model.readout == "fixed":
-        return strongest_for_dimension(fixed_readout(entities, relations, hops), shared_bits)
-    family = learned_readout(entities, relations, hops, tied=model.readout == "tied")
-    return strongest_for_dimension(family, shared_bits)
+        family = fixed_readout(entities, relations, hops)
+    else:
+        family = learned_readout(entities, relations, hops, tied=model.readout == "tied")
+    bounds = strongest_for_dimension(family, shared_bits), information_at_hops(entities, relations, model.readout)
+    return max(bounds, key=lambda bound: bound.smallest_dimension(1, shared_bits))
 
 
 def _with_errors(model: ModelClass, entities: int, relations: int, hops: int, error: Fraction) -> Bound | None:
@@ -191,11 +228,11 @@ def _constructions(setting: BoundSetting) -> list[Built]:
     memory = setting.entities * setting.relations**setting.hops * length
     deep_memory = setting.entities * setting.relations * length if many else 0
     universal = ModelClass("universal")
-    middle = [Built("T2e", "untied", ModelClass("any", "learned"), table_rows=2, digits=False)]
+    middle = [Built("T2e", "untied", ModelClass("any", "learned"), table_rows=2)]
     if setting.hops % 2:
-        middle.append(Built("T2e split", "split", ModelClass("any", "learned"), table_rows=2, digits=False))
+        middle.append(Built("T2e split", "split", ModelClass("any", "learned"), table_rows=2))
     if setting.readout == "tied":
-        middle = [Built("T2e", "tied", ModelClass("any", "tied"), digits=False)]
+        middle = [Built("T2e", "tied", ModelClass("any", "tied"))]
     single = [
         Built("T1b", "digits", universal),
         Built("T1d", "lookup", universal),
@@ -203,15 +240,15 @@ def _constructions(setting: BoundSetting) -> list[Built]:
     ]
     strided = Built("T3b", "fixed", ModelClass("chain", "fixed", STRIDE))
     if setting.readout == "learned":
-        strided = Built("T3b", "learned", ModelClass("chain", "learned", STRIDE), table_rows=2, digits=False)
+        strided = Built("T3b", "learned", ModelClass("chain", "learned", STRIDE), table_rows=2)
     return [
         *([] if many else single),
         Built("T2", "direct", universal),
-        Built("T2b", "memory", ModelClass("any"), table_rows=0, memory=memory, digits=False),
+        Built("T2b", "memory", ModelClass("any"), table_rows=0, memory=memory),
         *middle,
         Built("T3", "parabola", ModelClass("chain")),
         *([strided] if many else []),
-        Built("T4", "deep", ModelClass("any"), memory=deep_memory, digits=False),
+        Built("T4", "deep", ModelClass("any"), memory=deep_memory),
     ]
 
 
@@ -243,10 +280,9 @@ def _row_of_bound(
 
 def _upper_row(setting: BoundSetting, built: Built) -> BoundRow:
     identifier = built.label.split()[0]
-    bits = setting.bits if built.digits else 1
     stride = built.model.stride if identifier == "T3b" else None
     dimension, width, parameters = _costs(
-        identifier, built.construction, setting.entities, setting.relations, setting.hops, bits, stride
+        identifier, built.construction, setting.entities, setting.relations, setting.hops, setting.bits, stride
     )
     bound = strongest(built.model, setting, built.memory)
     return BoundRow(

@@ -19,9 +19,10 @@ from typing import TypeVar
 from constructions.campaign.evaluator import Truth, evaluate
 from constructions.campaign.mutants import Mutant
 from constructions.verification import certificate, exhaustive, interval
+from constructions.verification.result import Result
 from theory import Transformer
 
-Verdict = TypeVar("Verdict")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def judge(mutant: Mutant) -> Finding:
     columns = [{True: "right", False: "harmful", None: "unknown"}[right]]
     violations: list[str] = []
 
-    def ask(name: str, check: Callable[[], Verdict]) -> Verdict | None:
+    def ask(name: str, check: Callable[[], Found]) -> Found | None:
         """What the check says, None when it raised an exception, which is a violation."""
         try:
             with warnings.catch_warnings():
@@ -53,7 +54,7 @@ def judge(mutant: Mutant) -> Finding:
             return None
 
     proof = ask("the certificate", lambda: certificate.certify(*asked))
-    accepted = proof is not None and proof.accepted
+    accepted = proof is not None and proof.holds
     columns += ["accepted"] if accepted else ["refused"] if right else []
     violations += faults_of_certificate(proof, truth, mutant.claimed) if proof is not None else []
 
@@ -79,9 +80,9 @@ def has_fractions(transformer: Transformer) -> bool:
     return any(value % 1 != 0 for _, array in transformer.tensors() for value in array.ravel().tolist())
 
 
-def faults_of_certificate(proof: certificate.Certificate, truth: Truth, claimed: int) -> list[str]:
+def faults_of_certificate(proof: Result, truth: Truth, claimed: int) -> list[str]:
     """What the certificate may not say."""
-    if not proof.accepted:
+    if not proof.holds:
         return []
     faults = []
     if truth.is_right(claimed) is False:
@@ -95,14 +96,14 @@ def faults_of_certificate(proof: certificate.Certificate, truth: Truth, claimed:
     return faults
 
 
-def faults_of_checking(verdict: exhaustive.Verdict, truth: Truth, claimed: int) -> list[str]:
+def faults_of_checking(verdict: Result, truth: Truth, claimed: int) -> list[str]:
     """What the check of every query may not say."""
     faults = []
     wrong, found = truth.wrong(claimed), verdict.counterexample
     if verdict.holds != (wrong is None):
         faults.append(f"checking every query calls it {'right' if verdict.holds else 'wrong'}, but it is not")
     cut = any(outcome.cut for outcome in truth.outcomes.values())
-    if verdict.margin > truth.high or (verdict.margin < truth.high and not cut):
+    if verdict.margin is None or verdict.margin > truth.high or (verdict.margin < truth.high and not cut):
         faults.append(f"checking every query finds the margin {verdict.margin}, but it is {truth.high}")
     if verdict.queries != len(truth.outcomes):
         faults.append(f"checking every query counts {verdict.queries}, but there are {len(truth.outcomes)}")
@@ -117,7 +118,7 @@ def faults_of_checking(verdict: exhaustive.Verdict, truth: Truth, claimed: int) 
     return faults
 
 
-def faults_of_intervals(verdict: interval.IntervalVerdict, truth: Truth, claimed: int) -> list[str]:
+def faults_of_intervals(verdict: Result, truth: Truth, claimed: int) -> list[str]:
     """What the intervals may not say."""
     faults = []
     right, found = truth.is_right(claimed), verdict.counterexample

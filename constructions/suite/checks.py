@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,19 +15,21 @@ import numpy as np
 
 from constructions.suite import t5, t7
 from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing
+from constructions.verification import systems as many
 from constructions.verification.certificate import certify
 from constructions.verification.exact import require_integers
-from constructions.verification.exhaustive import Verdict, check_every_query, check_sampled_queries, require_fit
+from constructions.verification.exhaustive import check_every_query, check_sampled_queries, require_fit
 from constructions.verification.interval import check_every_query_by_intervals, circle_margin
+from constructions.verification.result import Result
 from constructions.verification.rounding import bfloat16, check_rounded
-from constructions.verification.systems import check_all_classes, check_all_systems, search_systems
 from constructions.weights import t1b, t1d, t2b
 from constructions.weights.catalogue import Entry, Setting
 from theory import FactSystem, InputError, Task, Transformer, all_words
+from theory.definitions.fact_system import all_map_systems
 from theory.definitions.transformer import Rounding
 from theory.records.ledger import Row, Rung, Status
 from theory.records.loading import load_model_as_said, load_system
-from theory.records.work import ENDLESS, LONG, Size, Work, require_possible, smaller
+from theory.records.work import ENDLESS, LONG, Size, Work, require_possible, smaller, spelt
 from theory.statements.registry import Construction, Quantity, evaluate, theorem
 
 # At most this many logits are computed query by query; beyond it queries are sampled.
@@ -44,16 +45,19 @@ ROUNDINGS: dict[str, Rounding] = {"float32": np.float32, "bfloat16": bfloat16}
 
 @dataclass(frozen=True)
 class Sizes:
-    """The size of one check: N, R, the setting (k, b, j), and the seed of the random system."""
+    """The size of one check: N, R, the setting (k, b, j), the seed of the random system, and whether it has any `maps`
+    for relations instead of bijections.
+    """
 
     entities: int
     relations: int
     setting: Setting
     seed: int = 0
+    maps: bool = False
 
     def system(self) -> FactSystem:
         """The random fact system of this size and seed."""
-        return FactSystem.random(self.entities, self.relations, self.seed)
+        return FactSystem.random(self.entities, self.relations, self.seed, maps=self.maps)
 
 
 def formulas(entry: Entry) -> Construction:
@@ -84,7 +88,7 @@ def _require_buildable(entry: Entry, sizes: Sizes) -> None:
     parameters = _formula(entry, sizes, "parameters")
     if parameters > MOST_PARAMETERS:
         raise InputError(
-            f"{entry.theorem} ({entry.name}) would have {_count(parameters)} weights; at most 2^33 can be built"
+            f"{entry.theorem} ({entry.name}) would have {spelt(parameters)} weights; at most 2^33 can be built"
         )
 
 
@@ -159,7 +163,7 @@ def check_queries(entry: Entry, sizes: Sizes) -> Row:
     """Every query, all logits, exactly or enclosed by intervals; sampled queries where there are too many to list."""
     if not entry.exact and not can_be_enclosed(entry, sizes):
         raise InputError(
-            f"{entry.theorem} ({entry.name}): {_count(extent_of(entry, sizes).logits)} logits are too many to enclose "
+            f"{entry.theorem} ({entry.name}): {spelt(extent_of(entry, sizes).logits)} logits are too many to enclose "
             f"one by one; at most {MOST_LOGITS_BY_INTERVALS} are"
         )
     require_work(entry, sizes, querying(entry))
@@ -168,9 +172,9 @@ def check_queries(entry: Entry, sizes: Sizes) -> Row:
         return _check_by_intervals(entry, sizes, transformer, system)
     if can_be_listed(extent_of(entry, sizes)):
         verdict = check_every_query(transformer, system, task, claimed_margin(entry))
-        return _with_verdict(_row(entry, sizes, "exhaustive queries", "all queries, all logits", transformer), verdict)
+        return _with_result(_row(entry, sizes, "exhaustive queries", "all queries, all logits", transformer), verdict)
     verdict = check_sampled_queries(transformer, system, task, SAMPLES, sizes.seed, claimed_margin(entry))
-    return _with_verdict(_row(entry, sizes, "sampled", f"{SAMPLES} queries drawn at random", transformer), verdict)
+    return _with_result(_row(entry, sizes, "sampled", f"{SAMPLES} queries drawn at random", transformer), verdict)
 
 
 def _check_by_intervals(entry: Entry, sizes: Sizes, transformer: Transformer, system: FactSystem) -> Row:
@@ -179,13 +183,11 @@ def _check_by_intervals(entry: Entry, sizes: Sizes, transformer: Transformer, sy
     verdict = check_every_query_by_intervals(transformer, system, task, weight_errors=errors)
     coverage = "all queries, all logits enclosed"
     row = _row(entry, sizes, "exhaustive queries", coverage, transformer)
-    row = replace(row, queries=verdict.queries, systems=1, margin=verdict.low, counterexample=verdict.counterexample)
-    status, detail = verdict.status, verdict.reason
     if circle and verdict.low is not None and verdict.high is not None:
         low, high = circle_margin(sizes.entities)
         if not (verdict.low <= high and low <= verdict.high):
-            status, detail = "fails", "the margin is not 1 - cos(2π/N)"
-    return _judged(row, status, detail)
+            row = _judged(row, "fails", "the margin is not 1 - cos(2π/N)")
+    return _with_result(row, verdict)
 
 
 def check_certificate(entry: Entry, sizes: Sizes) -> Row:
@@ -193,9 +195,8 @@ def check_certificate(entry: Entry, sizes: Sizes) -> Row:
     require_work(entry, sizes, certifying)
     (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
     found = certify(transformer, system, task, claimed_margin(entry))
-    row = _row(entry, sizes, "certificate", f"all {_count(found.queries)} queries of one system", transformer)
-    row = replace(row, queries=found.queries, systems=1, margin=found.margin)
-    return _judged(row, "holds" if found.accepted else "undecided", found.reason)
+    row = _row(entry, sizes, "certificate", f"all {spelt(found.queries)} queries of one system", transformer)
+    return _with_result(row, found)
 
 
 def check_rounding(entry: Entry, sizes: Sizes, precision: str) -> Row:
@@ -211,7 +212,7 @@ def check_rounding(entry: Entry, sizes: Sizes, precision: str) -> Row:
 
 def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
     """Every query of all (N!)^R systems of a small size, or of one of each class under relabelling."""
-    check = check_all_classes if classes else check_all_systems
+    check = many.check_all_classes if classes else many.check_all_systems
     verdict = check(
         _builder(entry, sizes.setting),
         sizes.entities,
@@ -223,14 +224,27 @@ def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
         f"one system of each of {verdict.systems} relabelling classes" if classes else f"all {verdict.systems} systems"
     )
     row = _row(entry, sizes, "exhaustive systems", what, _builder(entry, sizes.setting)(sizes.system()))
-    return _with_verdict(row, verdict)
+    return _with_result(row, verdict)
+
+
+def check_on_maps(check: Callable[[Entry, Sizes], Row], entry: Entry, sizes: Sizes) -> Row:
+    """T10: the check of a construction, on a system of arbitrary maps."""
+    return replace(check(entry, replace(sizes, maps=True)), claim="T10", construction=entry.label)
+
+
+def check_all_maps(entry: Entry, sizes: Sizes) -> Row:
+    """T10: every query of all N^(N·R) systems of maps of a small size."""
+    systems, builder = all_map_systems(sizes.entities, sizes.relations), _builder(entry, sizes.setting)
+    verdict = many.check_systems(builder, systems, entry.task(sizes.setting), claimed_margin(entry))
+    row = _row(entry, sizes, "exhaustive systems", f"all {verdict.systems} systems of maps", builder(sizes.system()))
+    return _with_result(replace(row, claim="T10", construction=entry.label), verdict)
 
 
 def search_for_failure(entry: Entry, setting: Setting, seed: int) -> Row:
     """Systems drawn by hypothesis, shrunk to the smallest failure if one fails."""
-    verdict = search_systems(_builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed)
+    verdict = many.search_systems(_builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed)
     row = _row(entry, Sizes(2, 1, setting, seed), "sampled", f"{verdict.systems} systems drawn at random", None)
-    return _with_verdict(replace(row, entities=None, relations=None), verdict)
+    return _with_result(replace(row, entities=None, relations=None), verdict)
 
 
 def check_transfer(entry: Entry, sizes: Sizes) -> Row:
@@ -241,7 +255,7 @@ def check_transfer(entry: Entry, sizes: Sizes) -> Row:
     new, donor = build(entry, replace(sizes, seed=sizes.seed + 1))
     verdict = check_every_query(t5.transplant(frozen, donor), new, task, claimed_margin(entry))
     row = _row(entry, sizes, "exhaustive queries", "all queries of a second system after the swap", frozen)
-    row = _with_verdict(replace(row, claim="T5", construction=entry.label), verdict)
+    row = _with_result(replace(row, claim="T5", construction=entry.label), verdict)
     differing = t5.differing_tensors(frozen, donor)
     return _judged(row, "fails", f"{', '.join(differing)} depend on the facts") if differing else row
 
@@ -275,7 +289,8 @@ def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     transformer, task, assumed = load_model_as_said(weights, system.entities)
     if not rational and transformer.attention != "softmax":
         require_integers(transformer)
-    note = f" ({assumed})" if assumed else ""
+    said = [text for text in (assumed, "" if system.bijective else "not all relations are bijections") if text]
+    note = f" ({'; '.join(said)})" if said else ""
     return check_transformer(transformer, system, task, name=weights.name, note=note)
 
 
@@ -309,17 +324,13 @@ def check_transformer(
     listed = logits <= (MOST_LOGITS_BY_INTERVALS if softmax else MOST_LOGITS)
     rows = []
     if listed and softmax:
-        found = check_every_query_by_intervals(transformer, system, task)
-        row = replace(row, queries=found.queries, margin=found.low, counterexample=found.counterexample)
-        detail = str(found.counterexample) if found.counterexample else found.reason
-        rows.append(_judged(row, found.status, detail))
+        rows.append(_with_result(row, check_every_query_by_intervals(transformer, system, task)))
     elif listed:
-        rows.append(_with_verdict(row, check_every_query(transformer, system, task, rational=True)))
+        rows.append(_with_result(row, check_every_query(transformer, system, task, rational=True)))
     certificate = certify(transformer, system, task)
-    if certificate.accepted or not listed:
-        row = replace(row, rung="certificate", queries=certificate.queries, margin=certificate.margin)
-        row = replace(row, counterexample=None, coverage=f"all {_count(certificate.queries)} queries{note}")
-        rows.append(_judged(row, "holds" if certificate.accepted else "undecided", certificate.reason))
+    if certificate.holds or not listed:
+        row = replace(row, rung="certificate", coverage=f"all {spelt(certificate.queries)} queries{note}")
+        rows.append(_with_result(row, certificate))
     return rows
 
 
@@ -380,16 +391,10 @@ def _judged(row: Row, status: Status, detail: str) -> Row:
     return row if row.status == "fails" else replace(row, status=status, detail=detail)
 
 
-def _with_verdict(row: Row, verdict: Verdict) -> Row:
-    row = replace(row, queries=verdict.queries, systems=verdict.systems, margin=verdict.margin)
-    if verdict.holds:
-        return row
-    return replace(row, status="fails", detail=str(verdict.counterexample), counterexample=verdict.counterexample)
-
-
-def _count(number: int) -> str:
-    """A count in words that fit: exact up to a million, else as the power of ten at or below it."""
-    return str(number) if number < 10**6 else f"10^{Decimal(number).adjusted()}"
+def _with_result(row: Row, result: Result) -> Row:
+    """The row with what was found; a row that contradicts the formulas fails whatever that is."""
+    row = replace(row, queries=result.queries, systems=result.systems, margin=result.margin)
+    return _judged(replace(row, counterexample=result.counterexample), result.status, result.detail)
 
 
 def _rough(error: Fraction | None) -> str:

@@ -22,8 +22,8 @@ from theory.records.work import NO_WORK, Work
 from theory.statements.registry import in_order
 
 # The claims about other theorems' constructions, and the theorems that have constructions.
-TRANSFER, SUPERPOSITION = "T5", "T7"
-CLAIMS = tuple(in_order({TRANSFER, SUPERPOSITION, *(entry.theorem for entry in CATALOGUE)}))
+TRANSFER, SUPERPOSITION, MAPS = "T5", "T7", "T10"
+CLAIMS = tuple(in_order({TRANSFER, SUPERPOSITION, MAPS, *(entry.theorem for entry in CATALOGUE)}))
 
 # Run in low precision too, at the medium sizes.
 ROUNDED = {"T1 plain": ("float32", "bfloat16"), "T3 parabola": ("float32",)}
@@ -68,6 +68,8 @@ def checks_of_preset(claims: Sequence[str], preset: str, seed: int = 0) -> list[
             planned += [plan.check() for plan in _transfers(Sizes(37, 3, Setting(hops=3, bits=2, stride=2), seed))]
         elif claim == SUPERPOSITION:
             planned += [plan.check() for plan in _superpositions(Sizes(200, 3, Setting(hops=2, bits=2), seed))]
+        elif claim == MAPS:
+            planned += _checks_on_maps(preset, seed)
         elif claim in CLAIMS:
             for entry in entries(claim):
                 planned += _checks_of_entry(entry, preset, seed)
@@ -118,12 +120,38 @@ def _plans_at(claim: str, sizes: Sizes) -> Iterator[Plan]:
         yield from _transfers(sizes)
     elif claim == SUPERPOSITION:
         yield from _superpositions(sizes)
+    elif claim == MAPS:
+        for entry in CATALOGUE:
+            if entry.maps:
+                yield from map(_on_maps, _plans_of(entry, sizes))
     else:
         for entry in entries(claim):
-            if entry.exact or not entry.certified or checks.can_be_enclosed(entry, sizes):
-                yield _queries(entry, sizes)
-            if entry.certified:
-                yield _certificate(entry, sizes)
+            yield from _plans_of(entry, sizes)
+
+
+def _plans_of(entry: Entry, sizes: Sizes) -> Iterator[Plan]:
+    if entry.exact or not entry.certified or checks.can_be_enclosed(entry, sizes):
+        yield _queries(entry, sizes)
+    if entry.certified:
+        yield _certificate(entry, sizes)
+
+
+def _on_maps(plan: Plan) -> Plan:
+    """The same on a system of arbitrary maps, as a check of T10."""
+    return replace(plan, run=partial(checks.check_on_maps, plan.run), claim=MAPS)
+
+
+def _checks_on_maps(preset: str, seed: int) -> Iterator[Check]:
+    """Of every construction that holds for maps: one medium system by all rungs, and all systems of a small size."""
+    for entry in CATALOGUE:
+        if not entry.maps:
+            continue
+        yield from (_on_maps(plan).check() for plan in _plans_of(entry, _size_of(MEDIUM, entry, seed)))
+        if entry.exact:
+            small = Sizes(*((3, 2) if preset == "full" else (2, 2)), Setting(hops=2, bits=2))
+            number = small.entities ** (small.entities * small.relations)
+            run = partial(checks.check_all_maps, entry, small)
+            yield Check(MAPS, entry.label, "all systems", run, enumerating(number))
 
 
 def _queries(entry: Entry, sizes: Sizes) -> Plan:

@@ -23,7 +23,6 @@ units that are not closed pass that on; closed units must stay closed under it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from constructions.verification.certify_attention import Refused
@@ -31,25 +30,13 @@ from constructions.verification.certify_depth import certify_deep
 from constructions.verification.certify_prompts import certify_prompts
 from constructions.verification.certify_step import certify_single_block
 from constructions.verification.exhaustive import require_fit
+from constructions.verification.result import Result
 from theory import FactSystem, Task, Transformer
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """`accepted` proves all `queries` queries with at least `margin`; otherwise `reason` says what could not be
-    proved.
-    """
-
-    accepted: bool
-    queries: int
-    margin: Fraction | None
-    reason: str
-
-
-def certify(
-    transformer: Transformer, system: FactSystem, task: Task, claimed_margin: int | Fraction = 0
-) -> Certificate:
-    """Certify every query of the task with a positive margin of at least `claimed_margin`.
+def certify(transformer: Transformer, system: FactSystem, task: Task, claimed_margin: int | Fraction = 0) -> Result:
+    """Certify every query of the task with a positive margin of at least `claimed_margin`: it holds, with the `margin`
+    that is proved, or is undecided, for the `reason` why not.
 
     Raises InputError when model, system and task do not fit together.
     """
@@ -61,10 +48,11 @@ def certify(
         listed, _ = _tried(certify_prompts, transformer, system, task)
         margin, reason = (listed, "") if listed is not None and (listed > 0 or not reason) else (margin, reason)
     if margin is None:
-        return Certificate(False, queries, None, reason)
+        return Result("undecided", queries, reason=reason)
     if margin <= 0 or margin < claimed_margin:
-        return Certificate(False, queries, margin, f"the margin that can be proved is {margin}, not {claimed_margin}")
-    return Certificate(True, queries, margin, "")
+        reason = f"the margin that can be proved is {margin}, not {claimed_margin}"
+        return Result("undecided", queries, margin, reason=reason)
+    return Result("holds", queries, margin)
 
 
 def _tried(

@@ -47,8 +47,8 @@ def require_affordable(kind: Any, products: int, what: str) -> None:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The rows of W_E and W_pos as integers over one `scale`, a column each: subjects [d, N], relations [d, R],
-    positions [d, positions].
+    """The rows of W_E and W_pos as integers over one `scale`, a column each: subjects [d, N] (the table itself, seen by
+    columns), relations [d, R], positions [d, positions].
     """
 
     subjects: Integers
@@ -61,7 +61,7 @@ class Embedding:
         """The embedding of a transformer."""
         (tokens, places), scale = numerators(transformer.W_E, transformer.W_pos)
         entities = transformer.entities
-        return cls(transposed(tokens[:entities]), transposed(tokens[entities:]), transposed(places), scale)
+        return cls(tokens[:entities].T, transposed(tokens[entities:]), transposed(places), scale)
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,13 @@ def _distinct(columns: Integers) -> Integers:
 def _winner(low: Integers, high: Integers, head: int, step: int) -> tuple[int, Integers]:
     """The position whose least score exceeds every other's largest, for every query, and the sorted least gaps.
 
-    Shapes: low, high [positions, queries].
+    Shapes: low, high [positions, queries]; there are two positions at least, the subject's and a relation's.
     """
     winner: int = low[:, 0].argmax().tolist()
     gaps = add(low[winner][None], scaled(np.delete(high, winner, axis=0), -1))
-    if gaps.size and gaps.min() <= 0:
+    if gaps.min() <= 0:
         raise Refused(f"head {head} does not read the same position for every prompt in step {step + 1}")
-    return winner, np.sort(gaps, axis=0).min(axis=1) if gaps.size else np.zeros(0, np.int64)
+    return winner, np.sort(gaps, axis=0).min(axis=1)
 
 
 def _leak(gaps: Integers, beta: float, scale: int) -> Fraction:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.verification.certify_attention import Embedding, Refused, certify_reading
-from constructions.verification.certify_readout import Readout
+from constructions.verification.certify_readout import Readout, coordinates_read
 from constructions.verification.exact import PreparedBlock, combined
 from constructions.verification.integers import add, alike, column_numbers, numerators, scaled
 from theory import Block, FactSystem, Task, Transformer
@@ -87,7 +87,7 @@ def certify_deep(transformer: Transformer, system: FactSystem, task: Task) -> Fr
 def read_out(transformer: Transformer, outputs: Integers, denominator: int, answers: NDArray[np.int64]) -> Fraction:
     """The margin that can be proved for outputs [coordinates read, batch] over a denominator and their answers."""
     (codes, bias), scale = numerators(transformer.W_U[transformer.W_U.any(axis=1)], transformer.b_U)
-    occupied = outputs.any(axis=1)
+    occupied = coordinates_read(codes, np.asarray(outputs.any(axis=1)))
     readout = Readout(codes[occupied], scaled(bias, denominator), len(answers))
     margins = []
     for start in range(0, len(answers), CHUNK):

@@ -12,8 +12,9 @@ and Δ = |v - u|,
 
 if that is positive. (The noise moves o_i by at most ν; f_i(u) - f_i(v) - ν|u - v| is convex in v on either side of u
 and 0 at u, so that beyond a neighbour where it is positive it is larger still.) Where the biases deviate, b_a = const -
-(κ/2)|u_a|² + ε_a, max ε - min ε is taken off. All that matters of the outputs is the least and the largest o_i among
-those whose right code has the value u at i.
+(κ/2)|u_a|² + ε_a, max ε - min ε is taken off. Where all codes have the same sum, two of them differ in two coordinates
+at least, and what the worst loses counts twice. All that matters of the outputs is the least and the largest o_i among
+those whose right code has the value u at i; where only -s and s occur, what matters is the least of u·o_i.
 
 Any κ >= 0 may be taken. Two are tried: that which the biases show, and that which is best for the outputs (where norms
 |u_a|² are all the same, ε does not depend on κ). Signs ±s do with any, nearest codes have κ = 1, one-hot codes any κ
@@ -46,9 +47,11 @@ from constructions.verification.integers import (
     column_numbers,
     column_sums,
     converted,
+    distinct_columns,
     largest,
     multiplied,
     scaled,
+    transposed,
     whole,
 )
 
@@ -69,9 +72,18 @@ class Codes:
     """
 
     def __init__(self, codes: Integers, bias: Integers) -> None:
-        varying = np.flatnonzero(codes.min(axis=1) != codes.max(axis=1))
-        # The distinct values at each coordinate where there are several, sorted.
-        self.values = {i: np.unique(codes[i]) for i in varying.tolist()}
+        low, high = codes.min(axis=1), codes.max(axis=1)
+        opposite = add(low, high) == 0
+        opposite[opposite] = (absolute(codes[opposite]) == absolute(high[opposite])[:, None]).all(axis=1)
+        # Coordinates at which only -s and s > 0 occur, and the distinct values, sorted, at every other that varies.
+        self._signs = np.flatnonzero(opposite & (low != high))
+        self._sizes = high[self._signs]
+        self._values = {i: np.unique(codes[i]) for i in np.flatnonzero(~opposite & (low != high)).tolist()}
+        # A row an answer, so that all that belongs to one lies together.
+        self._rows = transposed(codes)
+        # In how many coordinates two codes differ at least: in two if all have the same sum.
+        sums = column_sums(codes)
+        self._places = 2 if sums.min() == sums.max() else 1
         norms = column_sums(multiplied(codes, codes))
         self._norms, self._bias = (add(part, scaled(part[:1], -1)) for part in (norms, bias))
         self._deviations: dict[Fraction, Fraction] = {}
@@ -92,21 +104,28 @@ class Codes:
             self._deviations[curvature] = Fraction(apart, 2 * curvature.denominator)
         return self._deviations[curvature]
 
-    def margin(self, outputs: Integers, own: Integers, noise: Fraction) -> Fraction:
-        """The bound for outputs and right codes, both [coordinates, batch]."""
-        found = [part for i, values in self.values.items() for part in _neighbours(values, own[i], outputs[i])]
-        right, other, output = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        # f_i(u) - f_i(v) = gain + κ·slope/2.
-        apart = add(right, scaled(other, -1))
-        gain, slope = multiplied(apart, output), scaled(multiplied(apart, add(right, other)), -1)
+    def margin(self, outputs: Integers, answers: NDArray[np.int64], noise: Fraction) -> Fraction:
+        """The bound for outputs [coordinates, batch] and the numbers of the right answers [batch]."""
+        own = transposed(self._rows.take(answers, axis=0))
+        pairs = [part for i, values in self._values.items() for part in _neighbours(values, own[i], outputs[i])]
+        if len(self._signs):
+            pairs.append(self._opposites(outputs, own))
+        apart, gain, slope = (np.concatenate(alike(*parts)) for parts in zip(*pairs, strict=True))
         bound = Fraction(0)
         for curvature in self._curvatures(gain, slope):
             doubled = add(scaled(gain, 2 * curvature.denominator), scaled(slope, curvature.numerator))
-            least = Fraction(whole(doubled.min()), 2 * curvature.denominator)
-            bound = least - self.deviation(curvature) - noise * largest(apart)
+            least = Fraction(whole(doubled.min()), 2 * curvature.denominator) - noise * largest(apart)
+            bound = (self._places * least if least > 0 else least) - self.deviation(curvature)
             if bound > 0:
                 break
         return bound
+
+    def _opposites(self, outputs: Integers, own: Integers) -> tuple[Integers, Integers, Integers]:
+        """As `_neighbours`, for the coordinates of signs, where u·o_i says how good the output o_i is for u."""
+        everywhere = len(self._signs) == len(own)
+        right, output = (own, outputs) if everywhere else (own[self._signs], outputs[self._signs])
+        gain = scaled(multiplied(right, output).min(axis=1), 2)
+        return scaled(self._sizes, 2), gain, np.zeros_like(gain)
 
     def _curvatures(self, gain: Integers, slope: Integers) -> Iterator[Fraction]:
         """What to try as κ: that of the biases, then the best for the outputs."""
@@ -118,13 +137,16 @@ class Codes:
 
 
 def _neighbours(values: Integers, own: Integers, outputs: Integers) -> Iterator[tuple[Integers, Integers, Integers]]:
-    """The values u of one coordinate that occur, their neighbours v above and below, and the output that is worst for u
-    against v; shapes [values], [batch], [batch].
+    """Of one coordinate, for each value u that occurs and its neighbours v above and below: u - v, and by the output
+    that is worst for u against v the gain and slope, f_i(u) - f_i(v) = gain + κ·slope/2; shapes [pairs], `values` in
+    order, `own` and `outputs` [batch].
     """
     present, least, most = _ends(values, own, outputs)
     for step, edge, outermost in ((1, most, len(values) - 1), (-1, least, 0)):
         inside = present != outermost
-        yield values[present[inside]], values[present[inside] + step], edge[inside]
+        right, other = values[present[inside]], values[present[inside] + step]
+        apart = add(right, scaled(other, -1))
+        yield apart, multiplied(apart, edge[inside]), scaled(multiplied(apart, add(right, other)), -1)
 
 
 def _ends(values: Integers, own: Integers, outputs: Integers) -> tuple[NDArray[np.intp], Integers, Integers]:
@@ -148,10 +170,12 @@ def _best_curvature(gain: Integers, slope: Integers) -> Fraction | None:
     From line to line along their minimum, which is concave: at κ = 0 the least line; while it rises, the first line of
     smaller slope that crosses it.
     """
-    slopes = np.unique(slope)
-    if len(slopes) > MOST_SLOPES:
+    lowest: dict[int, int] = {}
+    for s, g in zip(slope.tolist(), gain.tolist(), strict=True):
+        lowest[whole(s)] = min(whole(g), lowest.get(whole(s), whole(g)))
+    if len(lowest) > MOST_SLOPES:
         return None
-    lines = [(Fraction(whole(gain[slope == s].min())), Fraction(whole(s), 2)) for s in slopes]
+    lines = [(Fraction(g), Fraction(s, 2)) for s, g in lowest.items()]
     at = Fraction(0)
     height, rise = min(lines)
     while rise > 0:
@@ -164,12 +188,13 @@ def _best_curvature(gain: Integers, slope: Integers) -> Fraction | None:
 
 @dataclass(frozen=True)
 class Partition:
-    """The answers in groups: `group` [answers] has the number of each answer's, `members` the codes of each group of
-    several. `highest` has the largest code and bias of each group, `lowest` the least code (None: every group has one
-    answer).
+    """The answers in groups: `group` [answers] has the number of each answer's, `place` [answers] which of its group it
+    is, `members` the codes of each group of several. `highest` has the largest code and bias of each group, `lowest`
+    the least code (None: every group has one answer).
     """
 
     group: NDArray[np.int64]
+    place: NDArray[np.int64]
     members: dict[int, Codes]
     highest: Product
     lowest: Product | None
@@ -186,6 +211,13 @@ class Partition:
         return add(self.highest(np.maximum(outputs, 0)), self.lowest(np.minimum(outputs, 0)))
 
 
+def coordinates_read(codes: Integers, occupied: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The coordinates that the output occupies, if the codes [coordinates, answers] differ there; else all of them, for
+    where an output is always 0 answers are still told apart by their biases.
+    """
+    return np.flatnonzero(occupied) if distinct_columns(codes[occupied]) else np.arange(len(codes))
+
+
 class Readout:
     """The read-out restricted to the coordinates that the output can occupy: codes u [coordinates, answers], bias
     [answers], for `queries` outputs in all. Refused when two answers have the same code there.
@@ -193,9 +225,13 @@ class Readout:
 
     def __init__(self, codes: Integers, bias: Integers, queries: int) -> None:
         self.codes, self.bias, self.queries = codes, bias, queries
-        self.logits = Product(codes, bias)
-        if len(np.unique(column_numbers(codes))) < codes.shape[1]:
+        if not distinct_columns(codes):
             raise Refused("two answers have the same code in the coordinates that the output occupies")
+
+    @cached_property
+    def logits(self) -> Product:
+        """The product that makes outputs logits."""
+        return Product(self.codes, self.bias)
 
     def margin(self, outputs: Integers, answers: NDArray[np.int64], noise: Fraction) -> Fraction:
         """The bound of the margin over a batch: outputs [coordinates, batch], answers [batch].
@@ -236,11 +272,13 @@ class Readout:
 
     @cached_property
     def _one_by_one(self) -> Partition:
-        return Partition(np.arange(len(self.bias)), {}, self.logits, None)
+        return Partition(np.arange(len(self.bias)), np.zeros(len(self.bias), np.int64), {}, self.logits, None)
 
     def _parted(self, group: NDArray[np.int64]) -> Partition:
         order = group.argsort(kind="stable")
         starts = np.unique(group[order], return_index=True)[1]
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
         members: dict[int, Codes] = {}
         low, high, most = [], [], []
         for number, answers in enumerate(np.split(order, starts[1:])):
@@ -251,24 +289,24 @@ class Readout:
             high.append(codes.max(axis=1))
             most.append(answers[self.bias[answers].argmax()])
         highest = Product(np.stack(high, axis=1), self.bias[most])
-        return Partition(group, members, highest, Product(np.stack(low, axis=1)))
+        return Partition(group, place, members, highest, Product(np.stack(low, axis=1)))
 
     def _by_partition(
         self, partition: Partition, outputs: Integers, answers: NDArray[np.int64], noise: Fraction
     ) -> Fraction:
         """The bound of one partition."""
+        if partition.groups == 1 and partition.members:
+            return partition.members[0].margin(outputs, answers, noise)
         bounds: list[Fraction] = []
         own = partition.group[answers]
-        alone = partition.groups == 1
-        for number in [0] if alone else np.unique(own).tolist():
+        for number in np.unique(own).tolist():
             if number in partition.members:
-                codes, here = partition.members[number], slice(None) if alone else own == number
-                right = self.codes.take(answers[here], axis=1)
-                bounds.append(codes.margin(outputs[:, here], right, noise))
+                here = own == number
+                place = partition.place[answers[here]]
+                bounds.append(partition.members[number].margin(outputs[:, here], place, noise))
                 if bounds[-1] <= 0:
                     return bounds[-1]
-        if partition.groups > 1:
-            bounds.append(self._to_other_groups(partition, outputs, answers, noise))
+        bounds.append(self._to_other_groups(partition, outputs, answers, noise))
         return min(bounds)
 
     def _to_other_groups(
@@ -285,6 +323,6 @@ class Readout:
             rivals, logit = alike(partition.largest_logit(part), logit)
             columns = np.arange(len(right))
             rivals[partition.group[right], columns] = logit
-            margins.append(whole(margins_of(rivals, partition.group[right]).min()))
+            margins.append(whole(margins_of(rivals, partition.group[right])[0].min()))
         spread = whole(column_sums(absolute(self.codes).max(axis=1)[:, None])[0])
         return Fraction(min(margins)) - 2 * noise * spread

@@ -7,9 +7,12 @@ choose a type that holds it; float weights are the fractions that they are.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from constructions.verification.certify_attention import (
     certify_reading,
     require_affordable,
 )
-from constructions.verification.certify_readout import Readout
+from constructions.verification.certify_readout import Readout, coordinates_read
 from constructions.verification.exact import Product
 from constructions.verification.integers import (
     absolute,
@@ -35,12 +38,16 @@ from constructions.verification.integers import (
     numerators,
     rounded_up,
     scaled,
+    transposed,
 )
 from theory import FactSystem, Task, Transformer, all_words
 
 Integers = NDArray[Any]
 
 CHUNK = 2**19
+# Words for which a batch of subjects is read together.
+WORDS = 64
+THREADS = os.cpu_count() or 1
 # In place of the number of a head: the residual stream.
 STREAM = -1
 
@@ -59,8 +66,9 @@ def certify_single_block(transformer: Transformer, system: FactSystem, task: Tas
         seen.add(reads.key)
         inputs = _step_inputs(weights, reads)
         gates = _gates(weights, inputs)
-        for word, answers in words_and_answers(system, task, len(inputs.relations)):
-            margins.append(_margin_on_word(weights, inputs, gates, word, answers))
+        words = words_and_answers(system, task, len(inputs.relations))
+        while together := list(islice(words, WORDS)):
+            margins.append(_margin_on_words(weights, inputs, gates, together))
             if margins[-1] <= 0:
                 return margins[-1]
     return min(margins)
@@ -92,6 +100,14 @@ class Weights:
         (self.W_out, self.b_out), self.output_scale = numerators(block.W_out[:, self.read], block.b_out[self.read])
         (self.codes, self.biases), self.readout_scale = numerators(transformer.W_U[self.read], transformer.b_U)
         self.readout, self.matrix = functools.cache(self._readout), functools.cache(self._matrix)
+        self._supports: dict[bytes, NDArray[np.intp]] = {}
+
+    def support(self, occupied: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Which coordinates are read out, for those that the output occupies; kept, for most words have the same."""
+        key = occupied.tobytes()
+        if key not in self._supports:
+            self._supports[key] = coordinates_read(self.codes, occupied)
+        return self._supports[key]
 
     def brought(self, head: int, columns: Integers) -> Integers:
         """What a head (or the stream) makes of rows of the stream, both [d, n]: times W_V W_O and head_scale."""
@@ -240,6 +256,9 @@ def _spread(weights: Weights, head: int) -> Integers:
 def _range(columns: Integers, matrix: Integers) -> tuple[Integers, Integers]:
     """The least and largest entry of each column of rows·matrix, for `columns` = rows^T [d, n]; shapes [outputs]."""
     product = Product(matrix)
+    if product.only is not None:
+        ends = alike(*(product(end[:, None])[:, 0] for end in (columns.min(axis=1), columns.max(axis=1))))
+        return np.min(ends, axis=0), np.max(ends, axis=0)
     require_affordable(product.kind(columns), product.multiplications * columns.shape[1], "the range of the gates")
     size = max(1, CHUNK // max(matrix.shape))
     lows, highs = [], []
@@ -296,7 +315,7 @@ def _output_on_word(weights: Weights, inputs: StepInputs, gates: Gates, word: tu
         passed_on = add(passed_on, scaled(gates.spread[weights.read], factor))
     mixed_out = weights.W_out[mixed]
     occupied = linear.any(axis=1) | (constant != 0) | (passed_on > 0) | mixed_out.any(axis=0)
-    support = np.flatnonzero(occupied)
+    support = weights.support(occupied)
     return WordOutput(
         support=tuple(support.tolist()),
         linear=Product(linear[support].T, constant[support]),
@@ -306,18 +325,34 @@ def _output_on_word(weights: Weights, inputs: StepInputs, gates: Gates, word: tu
     )
 
 
-def _margin_on_word(
-    weights: Weights, inputs: StepInputs, gates: Gates, word: tuple[int, ...], answers: NDArray[np.int64]
+def _margin_on_words(
+    weights: Weights, inputs: StepInputs, gates: Gates, words: list[tuple[tuple[int, ...], NDArray[np.int64]]]
 ) -> Fraction:
-    """The margin that can be proved for one word of a step and all entities."""
-    output, subjects = _output_on_word(weights, inputs, gates, word), weights.embedding.subjects
-    queries = len(answers) * weights.transformer.relations ** len(word)
-    output.require_affordable(weights.extent, queries)
+    """The margin that can be proved for some words of a step, with their answers, and all entities (if it is not
+    positive, of some).
+    """
+    subjects = weights.embedding.subjects
     divisor = inputs.divisor * weights.hidden.scale * weights.output_scale
-    readout = weights.readout(output.support, divisor, queries)
-    size = max(1, CHUNK // max(output.mixed.outputs, len(output.support), 1))
-    margins = []
-    for start in range(0, len(answers), size):
+    prepared, most = [], 1
+    for word, answers in words:
+        output = _output_on_word(weights, inputs, gates, word)
+        queries = len(answers) * weights.transformer.relations ** len(word)
+        output.require_affordable(weights.extent, queries)
+        prepared.append((output, weights.readout(output.support, divisor, queries), answers))
+        most = max(most, output.mixed.outputs, len(output.support))
+    size = max(1, CHUNK // most)
+
+    def margin_of_batch(start: int) -> Fraction:
         batch = slice(start, start + size)
-        margins.append(readout.margin(output(subjects[:, batch]), answers[batch], output.noise))
-    return min(margins) / (divisor * weights.readout_scale)
+        columns = transposed(subjects.T[batch])
+        return min(read.margin(output(columns), right[batch], output.noise) for output, read, right in prepared)
+
+    first, *others = range(0, subjects.shape[1], size)
+    least = margin_of_batch(first)
+    with ThreadPoolExecutor(min(THREADS, 1 + len(others))) as pool:
+        for margin in pool.map(margin_of_batch, others if least > 0 else ()):
+            least = min(least, margin)
+            if least <= 0:
+                pool.shutdown(cancel_futures=True)
+                break
+    return least / (divisor * weights.readout_scale)

@@ -83,6 +83,10 @@ class Product:
         self._columns = np.flatnonzero(self.weights.any(axis=0))
         compact = self.weights if self._is_full() else self.weights[np.ix_(self._rows, self._columns)]
         self._compact = compact.T
+        # Where every output has but one input: which, and how often.
+        alone = 0 < self.outputs == len(self._columns) and bool((np.count_nonzero(compact, axis=0) == 1).all())
+        self.only = self._rows[(compact != 0).argmax(axis=0)] if alone else None
+        self._factors = self.weights[self.only, np.arange(self.outputs)][:, None] if alone else self.weights[:0]
         self._sparse = compact.dtype != object and np.count_nonzero(compact) < SPARSE_BELOW * compact.size
         absolute = np.abs(rounded(self._compact))
         self._absolute = scipy.sparse.csr_array(absolute) if self._sparse else absolute
@@ -117,6 +121,9 @@ class Product:
         """The numerators [outputs, batch] over denominator·scale, for numerators `values` [inputs, batch] over
         denominator.
         """
+        if self.only is not None and values.dtype.kind in "iu":
+            result = multiplied(values[self.only], self._factors)
+            return result if self.bias is None else add(result, scaled(self.bias, denominator)[:, None])
         used = values if len(self._rows) == self.inputs else values[self._rows]
         kind = self._kind(used, denominator)
         used = converted(used, kind)

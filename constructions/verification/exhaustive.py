@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from constructions.verification.exact import ExactModel
 from constructions.verification.integers import below, converted, whole
+from constructions.verification.result import Result, exact
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.definitions.fact_system import Words, check_count
 from theory.records.ledger import Counterexample
@@ -27,21 +27,6 @@ Integers = NDArray[Any]
 # Numbers held at a time for the widest intermediate value of a chunk of queries: 8 to 16 MiB.
 CHUNK = 2**21
 FEWEST = 16  # queries at a time at least: the bound of a product is computed anew for each chunk
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a check found: over `queries` queries of `systems` systems the least margin, and a counterexample if any."""
-
-    queries: int
-    margin: Fraction
-    counterexample: Counterexample | None = None
-    systems: int = 1
-
-    @property
-    def holds(self) -> bool:
-        """True iff no query checked was a counterexample."""
-        return self.counterexample is None
 
 
 def require_fit(transformer: Transformer, system: FactSystem, task: Task) -> None:
@@ -64,7 +49,7 @@ def check_every_query(
     claimed_margin: int | Fraction = 0,
     *,
     rational: bool = False,
-) -> Verdict:
+) -> Result:
     """Rung 1: all N·R^k queries of one system, all logits. `rational` takes float weights as the fractions that they
     are.
     """
@@ -74,7 +59,7 @@ def check_every_query(
 
 def check_sampled_queries(
     transformer: Transformer, system: FactSystem, task: Task, count: int, seed: int, claimed_margin: int | Fraction = 0
-) -> Verdict:
+) -> Result:
     """Rung 0: `count` queries drawn uniformly (with replacement; numpy's PCG64 from `seed`), all logits."""
     generator = np.random.default_rng([check_count("seed", seed, at_least=0), check_count("queries", count)])
     subjects = generator.integers(system.entities, size=count)
@@ -104,7 +89,7 @@ def _check(
     claimed_margin: int | Fraction,
     rational: bool,
     chunks: Iterator[tuple[Integers, Words]],
-) -> Verdict:
+) -> Result:
     require_fit(transformer, system, task)
     model = ExactModel(transformer, rational=rational)
     queries, least, found = 0, None, None
@@ -125,7 +110,7 @@ def _check(
                 found = Counterexample(system, *query, whole(expected[place]), tokens[-1], worst, tokens)
     if least is None:
         raise InputError("there is no query to check")
-    return Verdict(queries, least, found)
+    return exact(queries, least, found)
 
 
 def expected_answers(system: FactSystem, task: Task, subjects: Integers, words: Words) -> Integers:
@@ -148,25 +133,27 @@ def run_queries(
     for step in range(task.steps):
         logits, denominator = model.logits(prompt)
         tokens = expected if step == task.steps - 1 else logits.argmax(axis=0)
-        margin = margins_of(logits, tokens)
+        margin, others = margins_of(logits, tokens)
         margins.append((margin, denominator))
         if (margin <= 0).any():
-            tokens = np.where(margin <= 0, logits.argmax(axis=0), tokens)
+            tokens = np.where(margin <= 0, others.argmax(axis=0), tokens)
         emitted.append(tokens)
         prompt = np.concatenate([prompt, tokens[:, None]], axis=1)
     return margins, emitted
 
 
-def margins_of(logits: Integers, answers: Integers) -> Integers:
-    """The logit of the answer less the largest other, shape [batch]; the answers' own `logits` [answers, batch] are
-    erased.
+def margins_of(logits: Integers, answers: Integers) -> tuple[Integers, Integers]:
+    """The logit of the answer less the largest other, shape [batch]; and the logits [answers, batch] with the answers'
+    own erased, which need not be a copy.
     """
+    if logits.dtype.itemsize < 4:
+        logits = converted(logits, np.float32)  # where there is a value far below all
     columns = np.arange(logits.shape[1])
     # A difference of float32 integers can need a bit more than float32 has; int64 has room for it (exact's bound).
     wide = np.float64 if logits.dtype == np.float32 else logits.dtype
     own = converted(logits[answers, columns], wide)
     logits[answers, columns] = logits.min() - 1 if logits.dtype == object else _lowest(logits.dtype)
-    return np.asarray(own - converted(logits.max(axis=0), wide))
+    return own - converted(logits.max(axis=0), wide), logits
 
 
 def _lowest(kind: np.dtype[Any]) -> Any:

@@ -96,6 +96,13 @@ def type_for(bound: Any) -> Any:
     return np.int64 if bound < 2**62 else object
 
 
+def _entry_type(bound: int, *arrays: Array) -> Any:
+    """The fastest type for arithmetic entry by entry on arrays, with results up to `bound`: narrow integers stay so."""
+    if bound < 2**15 and all(array.dtype.kind in "iu" for array in arrays):
+        return np.int8 if bound < 2**7 else np.int16
+    return type_for(bound)
+
+
 def rounded(values: Array) -> NDArray[np.float64]:
     """Integers in float64 for the arithmetic of bounds; ±2^500 stands for anything larger, and leaves room for sums."""
     huge = 2**500
@@ -124,7 +131,7 @@ def alike(*arrays: Array) -> list[Array]:
 
 def add(left: Array, right: Array) -> Array:
     """The exact sum of two integer arrays of any types."""
-    kind = type_for(largest(left) + largest(right))
+    kind = _entry_type(largest(left) + largest(right), left, right)
     return np.asarray(converted(left, kind) + converted(right, kind))
 
 
@@ -132,13 +139,13 @@ def scaled(values: Array, factor: int) -> Array:
     """The exact product of an integer array with an integer."""
     if factor == 1:
         return values
-    kind = type_for(max(1, largest(values)) * max(1, abs(factor)))
+    kind = _entry_type(max(1, largest(values)) * max(1, abs(factor)), values)
     return np.asarray(converted(values, kind) * (factor if kind is object else kind(factor)))
 
 
 def multiplied(left: Array, right: Array) -> Array:
     """The exact product of two integer arrays, entry by entry."""
-    kind = type_for(max(1, largest(left)) * max(1, largest(right)))
+    kind = _entry_type(max(1, largest(left)) * max(1, largest(right)), left, right)
     return np.asarray(converted(left, kind) * converted(right, kind))
 
 
@@ -150,7 +157,7 @@ def column_sums(values: Array) -> Array:
 
 def absolute(values: Array) -> Array:
     """|X|, also of the least number of a type, which has no opposite there."""
-    return np.asarray(np.abs(converted(values, type_for(largest(values)))))
+    return np.asarray(np.abs(converted(values, _entry_type(largest(values), values))))
 
 
 def common_divisor(*arrays: Array, start: int = 0) -> int:
@@ -210,10 +217,16 @@ def column_numbers(matrix: Array) -> NDArray[np.int64]:
     return np.unique(as_bytes, return_inverse=True)[1]
 
 
+def distinct_columns(matrix: Array) -> bool:
+    """True iff no two columns of an integer matrix are equal."""
+    numbers = np.sort(column_numbers(matrix))
+    return bool((numbers[1:] != numbers[:-1]).all())
+
+
 def transposed(matrix: Array) -> Array:
     """The transpose in contiguous memory, made in pieces that fit the cache."""
     result = np.empty(matrix.shape[::-1], matrix.dtype)
-    step = max(1, 2**19 // max(1, matrix.shape[1]))
+    step = max(1, 2**17 // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), step):
         result[:, start : start + step] = matrix[start : start + step].T
     return result

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import flint
 import numpy as np
@@ -35,6 +35,7 @@ from constructions.verification.balls import (
     softmax,
 )
 from constructions.verification.exhaustive import expected_answers, require_fit
+from constructions.verification.result import Result
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.records.ledger import Counterexample
 
@@ -42,23 +43,6 @@ from theory.records.ledger import Counterexample
 MOST_BITS = 2**12
 
 Errors = Mapping[str, NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class IntervalVerdict:
-    """What the enclosures of `queries` queries prove, and bounds of the least margin of these, None where none is
-    known.
-
-    Bounds are rounded outwards (`balls.bounds`): `low` is 0 for a model that holds by less than 2^-16384. `reason` says
-    what is not decided, and at what precision.
-    """
-
-    status: Literal["holds", "fails", "undecided"]
-    queries: int
-    low: Fraction | None
-    high: Fraction | None
-    counterexample: Counterexample | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,13 +73,14 @@ def check_every_query_by_intervals(
     *,
     weight_errors: Errors | None = None,
     precision: int = 128,
-) -> IntervalVerdict:
+) -> Result:
     """All N·R^k queries, all logits enclosed at `precision` bits, or more where these do not decide; a chain is fed its
     own tokens.
 
     `weight_errors` has, by the names of `Transformer.tensors`, how far the real weights may be from the given ones. It
     ends with the first query that is wrong. After one that stays undecided nothing can prove the model any more: the
-    others are searched for a wrong one, at the first precision. InputError when the sizes do not fit.
+    others are searched for a wrong one, at the first precision. Bounds are rounded outwards (`balls.bounds`): `low` is
+    0 for a model that holds by less than 2^-16384. InputError when the sizes do not fit.
     """
     require_fit(transformer, system, task)
     errors = _fitting(transformer, weight_errors or {})
@@ -113,10 +98,10 @@ def check_every_query_by_intervals(
             if found.right is False:
                 assert found.high is not None, "what is certain to be too small is below something"
                 bad = Counterexample(system, subject, letters, expected, found.emitted[-1], found.high, found.emitted)
-                return IntervalVerdict("fails", len(outcomes), *_of_all(outcomes), bad)
+                return Result("fails", len(outcomes), *_of_all(outcomes), bad)
             if found.right is None and not reason:
                 reason = f"query (subject {subject}, word {list(letters)}): {found.reason}"
-    return IntervalVerdict("undecided" if reason else "holds", len(outcomes), *_of_all(outcomes), reason=reason)
+    return Result("undecided" if reason else "holds", len(outcomes), *_of_all(outcomes), reason=reason)
 
 
 def circle_margin(entities: int, precision: int = 128) -> tuple[Fraction, Fraction]:

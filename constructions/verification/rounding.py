@@ -95,6 +95,6 @@ def check_rounded(transformer: Transformer, system: FactSystem, task: Task, roun
         error = add(scaled(found, denominator), -scaled(exact, scale))
         errors.append(Fraction(max(int(error.max()), -int(error.min())), scale * denominator))
         tokens = expected if step == task.steps - 1 else logits.argmax(axis=1)
-        margins.append(Fraction(int(margins_of(found, tokens).min()), scale))
+        margins.append(Fraction(int(margins_of(found, tokens)[0].min()), scale))
         prompt = np.concatenate([prompt, tokens[:, None]], axis=1)
     return RoundedVerdict(min(margins) > 0, len(subjects), min(margins), max(errors))

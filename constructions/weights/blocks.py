@@ -78,7 +78,9 @@ class BlockFamily:
         return signs(ends, code_bits(system.entities)).reshape(system.entities, -1)
 
     def answer_rows(self, system: FactSystem) -> Integers:
-        """The answers' blocks c(g_v⁻¹(a)) as signs, shape [N, places·p]."""
+        """The answers' blocks c(g_v⁻¹(a)) as signs, shape [N, places·p]. InputError for maps that have no inverse."""
+        if self.suffix:
+            system.require_bijections("a read-out that holds the last hops (T2e)")
         starts = np.argsort(system.follow_all(self.suffixes), axis=1).T
         return signs(starts, code_bits(system.entities)).reshape(system.entities, -1)
 

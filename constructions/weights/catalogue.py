@@ -40,7 +40,8 @@ class Entry:
 
     `uses` names the parts of the setting that matter; `formulas` the construction of the registry that says what it
     costs (its own name, unless given). `exact` is False for the real-valued and softmax constructions, which are
-    checked by intervals; `certified` is False where no certificate is known.
+    checked by intervals; `certified` is False where no certificate is known. `maps` is False where the relations must
+    be bijections.
     """
 
     theorem: str
@@ -51,6 +52,7 @@ class Entry:
     exact: bool = True
     certified: bool = True
     formulas: str = ""
+    maps: bool = True
 
     @property
     def label(self) -> str:
@@ -103,9 +105,9 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry("T1d", "concatenated", lambda g, s: t1d.construct_concatenated(g, s.bits), one_hop, BITS),
     Entry("T2", "direct", lambda g, s: t2.construct(g, s.hops, s.bits), one_pass, HOPS + BITS),
     Entry("T2b", "memory", lambda g, s: t2b.construct(g, s.hops), one_pass, HOPS),
-    Entry("T2e", "untied", lambda g, s: t2e.construct(g, s.hops), one_pass, HOPS),
-    Entry("T2e", "tied", lambda g, s: t2e.construct(g, s.hops, tied=True), one_pass, HOPS),
-    Entry("T2e", "split", lambda g, s: t2e.construct_split(g, odd(s.hops)), odd_pass, HOPS),
+    Entry("T2e", "untied", lambda g, s: t2e.construct(g, s.hops), one_pass, HOPS, maps=False),
+    Entry("T2e", "tied", lambda g, s: t2e.construct(g, s.hops, tied=True), one_pass, HOPS, maps=False),
+    Entry("T2e", "split", lambda g, s: t2e.construct_split(g, odd(s.hops)), odd_pass, HOPS, maps=False),
     Entry("T3", "parabola", lambda g, s: t3.construct(g, s.hops, s.bits), hop_by_hop, HOPS + BITS),
     Entry("T3", "signs", lambda g, s: t3.construct_with_signs(g, s.hops, s.bits), hop_by_hop, HOPS + BITS),
     Entry(
@@ -139,6 +141,7 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda g, s: t3b.construct_learned(g, s.hops, min(s.stride, s.hops)),
         strided,
         (*HOPS, "stride"),
+        maps=False,
     ),
     Entry("T4", "deep", lambda g, s: t4.construct(g, s.hops), one_pass, HOPS),
     Entry("T6", "linear", lambda g, s: t6.construct(g), disjoint),

@@ -15,6 +15,7 @@ from constructions.weights.parts import code_bits, narrow, readout_by_signs, sig
 from constructions.weights.prompt_reading import read_prompt
 from theory import Block, FactSystem, InputError, Transformer, all_words
 from theory.definitions.fact_system import check_count
+from theory.records.work import spelt
 
 LARGEST_WIDTH = 2**22
 
@@ -23,7 +24,9 @@ def require_width(entities: int, relations: int, hops: int) -> int:
     """The width N·R^k; InputError when it exceeds 2^22."""
     width: int = entities * relations ** check_count("hops", hops)
     if width > LARGEST_WIDTH:
-        raise InputError(f"T2b needs a hidden unit for each of N·R^k = {width} queries; at most 2^22 can be built")
+        raise InputError(
+            f"T2b needs a hidden unit for each of N·R^k = {spelt(width)} queries; at most 2^22 can be built"
+        )
     return width
 
 

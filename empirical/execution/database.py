@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -52,8 +53,10 @@ TYPES = {"TEXT": str, "REAL": float, "INTEGER": int}
 
 
 def fits(column: str, value: object) -> bool:
-    """True iff the value is of the column's type: SQLite would also keep others there."""
+    """True iff the value is of the column's type, and no infinity: SQLite would also keep others there."""
     declared = COLUMNS[column]
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
     return isinstance(value, TYPES[declared.split()[0]]) or (value is None and "NOT NULL" not in declared)
 
 

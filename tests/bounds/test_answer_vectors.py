@@ -155,6 +155,12 @@ def test_bounds_that_make_t2_optimal(relations: int, hops: int, more: int) -> No
     assert lower <= found.value <= entities**words
 
 
+def test_one_permutation_answers_by_its_cycles_at_any_size() -> None:
+    """Its k-th power sends 0 home from a cycle whose length divides k, and elsewhere from any other."""
+    for entities, hops, vectors in ((6, 60, 1), (7, 60, 7), (50, 60, 50)):
+        assert answer_vectors(entities, 1, hops) == Count(vectors, "exact", "the cycles of one permutation")
+
+
 def test_large_sizes_are_exact() -> None:
     found = answer_vectors(4096, 3, 4)
     assert (found.kind, found.method) == ("exact", "formula of T2d")
@@ -185,3 +191,7 @@ def test_absurd_sizes_get_one_line(sizes: tuple[int, int, int]) -> None:
     assert "\n" not in str(refused.value)
     with pytest.raises(InputError, match="answer-vectors: "):
         brute_force("answer-vectors", *sizes)
+
+
+def test_one_hop_is_exact_from_the_first_size_on() -> None:
+    assert [exact_from(relations, 1) for relations in (1, 2, 7)] == [1, 1, 1]

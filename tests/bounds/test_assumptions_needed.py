@@ -39,7 +39,7 @@ def test_one_pass_is_needed_by_the_bound_for_learned_readouts() -> None:
     system = FactSystem.random(120, 4)
     chain = t3.construct(system, 4, 1)
     assert chain.dimension == 30
-    assert certify(chain, system, Task(4, 1)).accepted
+    assert certify(chain, system, Task(4, 1)).holds
 
 
 def test_one_pass_is_needed_by_the_bound_for_matchings() -> None:
@@ -131,6 +131,23 @@ def test_bounds_carry_the_assumptions_that_are_printed() -> None:
         stated = [{each.name for each in one.assumptions} for one in INEQUALITIES[bound.theorem]]
         assert any(names - one <= filled_in for one in stated)
         assert any(one <= names for one in stated), (bound.theorem, names)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_bounds_of_t2e_say_whether_the_read_out_is_tied(tied: bool) -> None:
+    for bound in learned_readout(64, 2, 3, tied=tied).members:
+        names = {each.name for each in bound.assumptions}
+        assert not names or ("tied read-out" in names, "learned read-out" in names) == (tied, not tied)
+
+
+def test_the_error_rate_is_said_in_place_of_the_letter_and_nothing_else_is_changed() -> None:
+    plain = universal_with_errors(5, 2, Fraction(0)).assumptions
+    found = universal_with_errors(5, 2, Fraction(1, 10)).assumptions
+    assert error_rate() not in found
+    assert [each for each in found if each.name != "error rate"] == [
+        each for each in plain if each.name != "error rate"
+    ]
+    assert [each for each in found if each.name == "error rate"] == [error_rate(Fraction(1, 10))]
 
 
 def test_every_lower_bound_of_the_registry_has_its_inequalities() -> None:

@@ -11,9 +11,11 @@ from fractions import Fraction
 
 import networkx as nx
 import pytest
+from flint import fmpq, fmpz
 from hypothesis import given
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import categorical_multiedge_match
+from sympy import partition
 from sympy.combinatorics.fp_groups import FpGroup, low_index_subgroups
 from sympy.combinatorics.free_groups import free_group
 from sympy.utilities.iterables import partitions
@@ -23,6 +25,8 @@ from bounds.counting import matchings, simple_graphs
 from bounds.counting.brute_force import brute_force
 from bounds.counting.cycle_index import centraliser_order, cycle_types, inverse_euler, power
 from bounds.counting.kinds import KINDS, count
+from bounds.counting.matchings import _whole
+from bounds.counting.sizes import check_countable
 from theory.errors import InputError
 
 Counter = Callable[[int, int], int]
@@ -53,6 +57,10 @@ PUBLISHED: dict[tuple[str, int], dict[int, int]] = {
     ("unordered-colours", 3): dict(enumerate([1, 4, 17, 159, 2655, 88885, 4255594], 1)),
     ("unordered-colours", 4): dict(enumerate([1, 5, 34, 888, 76854, 15719714], 1)),
     ("unordered-colours", 6): dict(enumerate([1, 7, 105, 20916, 39122096, 274390124129], 1)),
+    ("maps", 1): dict(enumerate([1, 4, 27, 256, 3125, 46656], 1)),  # A000312
+    ("maps", 2): dict(enumerate([1, 16, 729, 65536], 1)),  # A062206
+    ("maps-relabelled", 1): dict(enumerate([1, 3, 7, 19, 47, 130, 343, 951], 1)),  # A001372
+    ("maps-relabelled", 2): dict(enumerate([1, 10, 129, 2836, 83061], 1)),  # A054050
     ("matchings", 1): {1: 0, 2: 1, 3: 0, 4: 1, 6: 1},
     ("matchings", 3): {2: 1, 3: 0, 4: 5, 6: 16, 8: 86, 10: 448, 12: 3580, 14: 34981, 16: 448628},  # A002830
     ("matchings-connected", 2): {1: 0, 2: 1, 4: 1, 5: 0, 6: 1, 8: 1},
@@ -83,6 +91,9 @@ LISTED: dict[tuple[str, int], int] = {
     ("labelled", 2): 4,
     ("labelled", 3): 3,
     ("labelled", 4): 2,
+    **{(kind, 1): 5 for kind in KINDS if kind.startswith("maps")},
+    **{(kind, 2): 3 for kind in KINDS if kind.startswith("maps")},
+    **{(kind, colours): 2 for kind in KINDS if kind.startswith("maps") for colours in (3, 4, 6)},
     **{(kind, 1): 8 for kind in KINDS if kind.startswith("matchings")},
     **{(kind, 2): 8 for kind in KINDS if kind.startswith("matchings")},
     **{(kind, 3): 7 for kind in KINDS if kind.startswith("matchings")},
@@ -331,6 +342,56 @@ def test_refusals_name_the_largest_size() -> None:
     line = refusal(count, "labelled", 10**12, 2)
     largest = int(line.removeprefix("labelled: 1000000000000 entities are too many to count exactly; ").split()[5])
     assert 2 * largest * largest.bit_length() <= 10**8 < 2 * (largest + 1) * (largest + 1).bit_length()
+
+
+QUADRATIC = ("relabelled", "bipartite", "rooted", "connected", "connected-relabelled")
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps", "limit"),
+    [
+        # N² operations on numbers of log2 (N!)^R <= R·N·(digits of N) bits; partitions of N times R·(R + 10).
+        *((kind, lambda n, r: n**3 * r * len(f"{n:b}"), 10**12) for kind in QUADRATIC),
+        ("matchings", lambda n, r: n**3 * r * len(f"{n:b}"), 10**11),
+        ("matchings-connected", lambda n, r: n**3 * r * len(f"{n:b}"), 10**11),
+        ("unordered-colours", lambda n, r: int(partition(n)) * r * (r + 10), 3 * 10**7),
+    ],
+)
+def test_the_largest_size_is_the_last_within_the_limit_on_work(
+    kind: str, steps: Callable[[int, int], int], limit: int
+) -> None:
+    for relations in (2, 5):
+        line = refusal(count, kind, 10**12, relations)
+        largest = int(line.partition("relations at most ")[2].split()[0])
+        assert steps(largest, relations) <= limit < steps(largest + 1, relations)
+
+
+def test_a_size_at_the_limit_is_accepted_and_too_many_relations_are_told_from_too_many_entities() -> None:
+    def product(entities: int, relations: int) -> int:
+        return entities * relations
+
+    assert check_countable("it", 2, 5, product, limit=10) == (2, 5)
+    with pytest.raises(InputError, match="it: 3 entities are too many to count exactly; with 5 relations at most 2 "):
+        check_countable("it", 3, 5, product, limit=10)
+    with pytest.raises(InputError, match="with 10 relations at most 1 are"):
+        check_countable("it", 3, 10, product, limit=10)
+    with pytest.raises(InputError, match="it: 11 relations are too many"):
+        check_countable("it", 1, 11, product, limit=10)
+    with pytest.raises(InputError, match=f"it: {10**30 - 1} entities"):
+        check_countable("it", 10**30 - 1, 2, product, limit=10)
+    with pytest.raises(InputError, match="it: more than 2\\^99 entities"):
+        check_countable("it", 10**30, 2, product, limit=10)
+
+
+def test_a_fraction_is_no_count() -> None:
+    assert _whole(fmpq(6, 2)) == 3
+    with pytest.raises(ArithmeticError, match="is 1/2, not a whole number"):
+        _whole(fmpq(1, 2))
+
+
+def test_connected_structures_of_sets_and_of_partitions() -> None:
+    assert inverse_euler([fmpz(1)] * 5) == [0, 1, 0, 0, 0]
+    assert inverse_euler([fmpz(each) for each in (1, 1, 2, 3, 5, 7)]) == [0, 1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("counter", [count, brute_force])

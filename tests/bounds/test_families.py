@@ -24,6 +24,7 @@ from bounds.suite.families import (
     Evidence,
     all_matchings,
     all_systems,
+    answers_of_all_matchings,
     answers_of_all_systems,
     check_families,
     loop_evidence,
@@ -64,6 +65,30 @@ def test_trees_count_as_published(
     assert (found.systems, found.largest_class) == (systems, largest_class)
     assert sign(found.bound.information - log2(bound)) == 0
     assert found.holds
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit"),
+    # The trees, (N-m)_(nodes below the roots), times ((N-I-n)!)^R.
+    [((4, 2, 1, 2), 2**2), ((5, 2, 2, 1), 4 * 3 * 2**2), ((6, 2, 2, 1), 5 * 4 * 6**2), ((6, 1, 3, 2), 4 * 3 * 2 * 1)],
+)
+def test_systems_of_a_tree_that_share_their_answers_are_limited(sizes: tuple[int, int, int, int], limit: int) -> None:
+    assert tree_evidence(*sizes).class_limit == limit
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_answers_of_all_matchings_are_those_of_every_pair(hops: int) -> None:
+    matchings = [(1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0)]
+    for roots in (1, 2, 4):
+        found = set()
+        for system in product(matchings, repeat=2):
+            answers = []
+            for root, word in product(range(roots), product(range(2), repeat=hops)):
+                for relation in word:
+                    root = system[relation][root]
+                answers.append(root)
+            found.add(tuple(answers))
+        assert answers_of_all_matchings(4, 2, hops, roots) == len(found)
 
 
 def test_every_small_family_is_as_the_theorems_say() -> None:

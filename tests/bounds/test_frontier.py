@@ -128,6 +128,16 @@ def test_a_sparse_frontier_is_a_lower_bound(family: BoundFamily) -> None:
         assert sign(envelope(full, dimension) - envelope(sparse, dimension)) >= 0
 
 
+def test_a_line_that_only_touches_the_envelope_is_no_part_of_it() -> None:
+    lines = [Bound("", rows, 1, constant(rows + 1), "", ()) for rows in (1, 2, 3)]  # all meet at y = 1, B = 1
+    corners = frontier(BoundFamily(tuple(lines)))
+    assert [each.before and each.before.rows for each in corners] == [None, 3, 1]
+
+
+def test_a_range_of_64_is_used_whole() -> None:
+    assert frontier(fixed_readout(64, 1, 1)) == frontier(fixed_readout(64, 1, 1), points=1000)
+
+
 def test_a_missing_member_is_noticed() -> None:
     family = fixed_readout(24, 2, 2)
     corners = frontier(family)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, pairwise, product
-from math import factorial, perm
+from math import factorial, log, perm
 
 import mpmath
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bounds.counting.answer_vectors import answer_vectors
 from bounds.enclosure import Interval, Logarithm, constant, log2, sign
 from bounds.lower.beyond import long_words, universal_hops_with_errors
-from bounds.lower.bound import Bound
+from bounds.lower.bound import Bound, check_sizes
 from bounds.lower.chains import any_chain, chain_bound, evenly_spaced, honest_chain
 from bounds.lower.dichotomy import fixed_readout, loop_bound, most_expanded, most_tree_roots, nodes, tree_bound
 from bounds.lower.frontier import (
@@ -33,7 +33,7 @@ from bounds.lower.information import (
 )
 from bounds.lower.involutions import involution_bound, involutions, most_roots, pruned_bound
 from bounds.lower.learned_readout import even_loop_bound, full_bound, learned_readout, most_full_roots, odd_loop_bound
-from bounds.lower.universal import universal_hops, universal_width
+from bounds.lower.universal import _few_systems, universal_hops, universal_width
 from bounds.suite.families import answers_of_all_matchings, answers_of_all_systems
 from theory.errors import InputError
 
@@ -428,6 +428,89 @@ def test_the_largest_trees_agree_with_mpmath() -> None:
     assert bound.smallest_dimension(7) == int(mpmath.ceil(expected / (900 * 7)))
 
 
+def test_the_first_step_of_a_chain_has_the_trees_of_that_many_hops() -> None:
+    chain, first = honest_chain(100, 3, [2, 5], "learned"), full_bound(100, 3, 2, most_full_roots(100, 3, 2))
+    assert "the first step takes 2 hops" in chain.members[-1].argument
+    assert (chain.members[-1].information, chain.members[-1].rows) == (first.information, first.rows)
+
+
+@pytest.mark.parametrize(
+    ("hops", "stride", "prefixes"),
+    [(7, 3, (1, 4, 7)), (6, 3, (3, 6)), (3, 1, (1, 2, 3)), (2, 5, (2,)), (5, 2, (1, 3, 5))],
+)
+def test_evenly_spaced_tokens_take_what_is_left_over_first(hops: int, stride: int, prefixes: tuple[int, ...]) -> None:
+    assert evenly_spaced(hops, stride) == prefixes
+
+
+def test_sizes_are_accepted_up_to_their_limits() -> None:
+    check_sizes(10**15, 10**4, 1000)
+    check_sizes(2, 1, 1)
+    for sizes in ((10**15 + 1, 1, 1), (2, 10**4 + 1, 1), (2, 1, 1001)):
+        with pytest.raises(InputError, match="must be at most"):
+            check_sizes(*sizes)
+
+
+def test_t2d_of_one_hop_is_t1c() -> None:
+    for entities, relations in ((7, 2), (10**12, 1000)):
+        bound = universal_hops(entities, relations, 1)
+        assert bound.argument == "T_1 = N^R"
+        assert bound.information == universal_single_hop(entities, relations).information
+
+
+def test_t2d_is_exact_where_that_takes_no_longer_than_a_moment() -> None:
+    # k·R^(2k-2) = 7·2^12 terms are evaluated, 8·2^14 are not; there the last of them, all of one sign, are kept.
+    assert "exactly" in universal_hops(1000, 2, 7).argument
+    bound = universal_hops(10**6, 2, 8)
+    assert bound.argument.endswith("the last term of the formula of T2d")
+    assert sign(bound.information - log2(perm(10**6, 2**7), 2)) == 0
+    # Of few systems all are searched: 7! and 5!^2, and not 8! or 6!^2.
+    sizes = [(7, 1), (8, 1), (5, 2), (6, 2), (3, 5), (3, 6), (2, 14), (2, 15)]
+    assert [_few_systems(*each) for each in sizes] == [True, False, True, False, True, False, True, False]
+
+
+def test_t9_of_one_relation_and_of_trees_that_do_not_fit() -> None:
+    # One matching pairs 10 entities: 5 roots fit, words of one letter are all that are reduced.
+    assert [each.last for each in involutions(10, 1, 3).ranges if each.last] == [5]
+    assert strongest_for_dimension(involutions(10, 1, 3)).information == log2(9)
+    assert not any(each.last for each in involutions(10, 1, 2).ranges)
+    for hops in (1, 2, 3):
+        assert pruned_bound(4, 1, hops).information == Logarithm()
+    assert pruned_bound(2, 3, 2).information == Logarithm()
+    # Reduced words of two relations: trees of 5 hops have 9 + 1 nodes, those of 3 hops 5 + 1.
+    assert involutions(6, 2, 5).members[1] == pruned_bound(6, 2, 5)
+    assert involutions(8, 2, 5).members[1] == pruned_bound(8, 2, 5)
+    assert len(involutions(10, 2, 5).members) == 1
+
+
+def test_t9_with_a_pruned_tree_by_hand() -> None:
+    """R = 3, k = 3: the tree has 1 + 3 + 6 nodes, and pruned to four leaves 1 + 2 + 4, of N = 12 with four answers."""
+    assert sign(pruned_bound(100, 3, 3).information - log2(perm(90, 6), 2)) == 0
+    assert sign(pruned_bound(12, 3, 3).information - log2(perm(5, 4), 2)) == 0
+    assert pruned_bound(12, 3, 3).argument == "a tree of 3 hops with ℓ = 4 leaves"
+    # R = 4, k = 3: 1 + 4 + 12 nodes.
+    assert sign(pruned_bound(100, 4, 3).information - log2(perm(83, 12), 3)) == 0
+
+
+def test_no_more_trees_are_taken_than_fit() -> None:
+    # R = 3, k = 2: 1 + 3 nodes and 2 answers a root.
+    assert most_roots(20, 3, 2) == 3
+    involution_bound(20, 3, 2, 3)
+    with pytest.raises(InputError, match="4 trees of reduced words of 2 hops do not fit 20 entities; at most 3 do"):
+        involution_bound(20, 3, 2, 4)
+
+
+def test_long_words_and_hops_with_errors_are_their_formulas() -> None:
+    bound = long_words(12, 3, 12)
+    assert (bound.rows, bound.shared) == (1, 1)
+    assert sign(bound.information - log2(factorial(12) ** 3 * 8) + log2(12**2)) == 0
+    # N = 20, R = 2, k = 2: π = (19)_2 / 20^2, and four queries are answered from each row.
+    bound, error = universal_hops_with_errors(20, 2, 2, Fraction(1, 100)), 0.01
+    entropy = -error * log(error, 2) - (1 - error) * log(1 - error, 2)
+    expected = (19 * 18 / 400) * 2 * log(19 * 18, 2) - 4 * (entropy + error * log(19, 2))
+    assert (bound.rows, bound.shared) == (1, 0)
+    assert float(bound.information.interval().low) == pytest.approx(expected, abs=1e-9)
+
+
 def test_long_words_leave_nothing_but_log_n() -> None:
     for entities, relations in ((5, 2), (12, 3), (200, 2)):
         gap = log2(factorial(entities), relations) - long_words(entities, relations, entities).information
@@ -467,6 +550,13 @@ def test_long_words_leave_nothing_but_log_n() -> None:
         (lambda: involutions(5, 2, 1), "even number of entities"),
         (lambda: honest_chain(8, 2, []), "prefix lengths"),
         (lambda: honest_chain(8, 2, [2, 2]), "prefix lengths"),
+        (lambda: honest_chain(8, 2, [0, 2]), "prefix lengths"),
+        (lambda: universal_hops(1, 2, 1), "entities must be"),
+        (lambda: universal_hops_with_errors(4, 2, 0, Fraction(1, 9)), "hops must be"),
+        (lambda: universal_with_errors(1, 2, Fraction(1, 9)), "entities must be"),
+        (lambda: universal_with_errors(4, 0, Fraction(1, 9)), "relations must be"),
+        (lambda: total_information_with_errors(4, 0, Fraction(1, 9)), "relations must be"),
+        (lambda: total_information(4, 2).smallest_shared_bits(0, 1), "bits must be"),
         (lambda: chain_bound(8, 2, [1, 2], 2, 1), "step 2"),
         (lambda: total_information(4, 2, "frozen"), "read-out must be one of fixed, learned, tied"),
         (lambda: universal_with_errors(4, 2, Fraction(1)), "error rate"),

@@ -4,23 +4,35 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bounds.lower.chains import any_chain, evenly_spaced, honest_chain
 from bounds.lower.dichotomy import fixed_readout
 from bounds.lower.frontier import smallest_dimension
 from bounds.lower.information import universal_with_errors
 from bounds.lower.learned_readout import learned_readout
 from bounds.lower.universal import universal_hops
 from bounds.tables.depth import depth_rows, render_depth
-from bounds.tables.dimensions import MOST_SETTINGS, BoundRow, BoundSetting, bound_rows, lower_rows, settings, upper_rows
+from bounds.tables.dimensions import (
+    MOST_SETTINGS,
+    BoundRow,
+    BoundSetting,
+    _unless_absurd,
+    bound_rows,
+    lower_rows,
+    settings,
+    upper_rows,
+)
 from bounds.tables.layout import FORMATS, Table, render, shown
 from bounds.tables.ranges import parse_error_rate, parse_sizes
-from bounds.tables.summary import LONG_COLUMNS, decimal, dimension_table, render_bounds
+from bounds.tables.summary import LONG_COLUMNS, _shared, cost_table, decimal, dimension_table, render_bounds
 from theory.errors import InputError
+from theory.statements.assumptions import Assumption
 from theory.statements.registry import evaluate
 
 
@@ -96,16 +108,22 @@ def test_upper_rows_are_the_registrys() -> None:
     assert rows["T2e"].total_bits == 1000 * (rows["T2e"].dimension or 0) * 3
     assert learned["T2e"].total_bits == 2 * 1000 * (learned["T2e"].dimension or 0) * 3
     assert rows["T4"].total_bits == 1000 * (rows["T4"].dimension or 0) * 3 + 1000 * 3 * 10
+    single = by_label(upper_rows(BoundSetting(1000, 3, 1, 3, readout="learned")))
+    split = evaluate("T2e", "dimension", **(sizes | {"hops": 1}), construction="split")
+    assert single["T2e split"].dimension == split
+    assert single["T2e split"].total_bits == 2 * 1000 * split * 3
+    assert single["T4"].total_bits == 1000 * (single["T4"].dimension or 0) * 3
 
 
 @pytest.mark.parametrize("bits", [1, 3, 16])
 @pytest.mark.parametrize(
     ("identifier", "construction"),
-    [("T2b", "memory"), ("T2e", "untied"), ("T2e", "tied"), ("T3b", "learned"), ("T4", "deep")],
+    [("T2b", "memory"), ("T2e", "untied"), ("T2e", "tied"), ("T2e", "split"), ("T3b", "learned"), ("T4", "deep")],
 )
 def test_signs_do_not_depend_on_the_bits_of_an_entry(identifier: str, construction: str, bits: int) -> None:
     for quantity in ("dimension", "width", "parameters"):
-        sizes = {"entities": 1000, "relations": 3, "hops": 4, "stride": 2, "construction": construction}
+        hops = 3 if construction == "split" else 4
+        sizes = {"entities": 1000, "relations": 3, "hops": hops, "stride": 2, "construction": construction}
         assert evaluate(identifier, quantity, bits=bits, **sizes) == evaluate(identifier, quantity, bits=1, **sizes)
 
 
@@ -177,6 +195,44 @@ def test_the_wide_table_has_one_line_a_setting() -> None:
     assert table.columns[-7:] == ("T2", "T2b", "T2e", "T2e split", "T3", "T3b", "T4")
 
 
+def test_the_table_of_costs_has_width_parameters_and_bits_of_each_construction() -> None:
+    rows = bound_rows(settings([64], [2], [1, 2], [1]))
+    table = cost_table(rows)
+    labels = [row.label for row in upper_rows(BoundSetting(64, 2, 1, 1))]
+    labels = sorted({*labels, *(row.label for row in upper_rows(BoundSetting(64, 2, 2, 1)))})
+    heads = [head for label in labels for head in (f"{label} width", "parameters", "bits")]
+    assert list(table.columns) == ["entities", "relations", "hops", "bits", "width ≥", *heads]
+    for hops, line in zip((1, 2), table.rows, strict=True):
+        found = by_label(bound_rows([BoundSetting(64, 2, hops, 1)]))
+        expected = [cell for label in labels for cell in costs(found.get(label))]
+        assert list(line) == [64, 2, hops, 1, found["width"].width, *expected]
+
+
+def costs(row: BoundRow | None) -> tuple[int | None, int | None, int | None]:
+    return (row.width, row.parameters, row.total_bits) if row else (None, None, None)
+
+
+def test_absurd_numbers_are_left_out_and_a_full_table_is_not_refused() -> None:
+    assert _unless_absurd(10**400 - 1) == 10**400 - 1
+    assert _unless_absurd(10**400) is None
+    assert len(settings(range(2, 202), range(1, 101), [1], [1])) == 20_000 == MOST_SETTINGS
+
+
+def test_a_column_with_a_word_is_set_to_the_left_and_notes_follow_the_table() -> None:
+    table = Table("t", ("number", "construction"), ((5, "T2"), (12, None), (None, "3")), ("one", "two"))
+    assert render(table, "table").splitlines()[1:] == [
+        "number  construction",
+        "─" * 20,
+        "     5  T2",
+        "    12",
+        "        3",
+        "one",
+        "two",
+    ]
+    assert render(table, "markdown").splitlines()[-4:] == ["|  | 3 |", "", "* one", "* two"]
+    assert render(Table("t", ("n",), ((1,),)), "markdown").splitlines()[-1] == "| 1 |"
+
+
 def test_markdown_and_latex_escape_what_they_must() -> None:
     table = Table("title", ("a|b", "50% & _x_"), ((1, "≥ {1}"), (None, "~")), ("note",))
     markdown = render(table, "markdown").splitlines()
@@ -209,6 +265,59 @@ def test_numbers_are_shown_in_full_or_marked_as_rounded(cell: int | str | None, 
 @given(st.fractions(0, 10**6), st.integers(1, 5))
 def test_decimals_are_the_nearest(ratio: Fraction, places: int) -> None:
     assert abs(Fraction(decimal(ratio, places)) - ratio) <= Fraction(1, 2 * 10**places)
+
+
+def test_an_error_rate_may_have_forty_characters() -> None:
+    assert parse_error_rate(" 0." + "1" * 38 + " ") == Fraction(int("1" * 38), 10**38)
+    with pytest.raises(InputError, match="error rate has 41 characters; at most 40 are read"):
+        parse_error_rate("0." + "1" * 39)
+
+
+def test_assumptions_of_a_label_are_those_of_all_rows_that_have_any_in_the_order_of_the_first() -> None:
+    one, two, three = Assumption("one"), Assumption("two"), Assumption("three")
+    row = bound_rows([BoundSetting(64, 2, 1, 1)])[0]
+    rows = [replace(row, assumptions=each) for each in ((), (one, two, three), (three, one))]
+    assert _shared(rows) == [one, three]
+    assert _shared(rows[:1]) == []
+
+
+def test_depth_has_no_shared_bits_unless_they_are_asked_for() -> None:
+    assert (
+        depth_rows(4, 2, [1], 1) == depth_rows(4, 2, [1], 1, shared_bits=0) != depth_rows(4, 2, [1], 1, shared_bits=1)
+    )
+
+
+def test_large_ratios_are_shown_without_places() -> None:
+    assert decimal(10**9 - Fraction(1, 2), 1) == "999999999.5"
+    assert decimal(Fraction(10**9), 1) == "1000000000"
+
+
+def test_ratios_have_four_places_in_the_long_tables() -> None:
+    rows = bound_rows([BoundSetting(1000, 3, 2, 4)])
+    found = {record["claim"]: record["ratio"] for record in json.loads(render_bounds(rows, "json"))}
+    ratio = by_label(rows)["T2"].ratio
+    assert ratio is not None
+    assert found["T2"] == f"{float(ratio):.4f}"
+    assert found["universal"] is None
+    depth = depth_rows(1000, 3, [4], 4)
+    assert depth[0].ratio is not None
+    assert json.loads(render_depth(depth, "json"))[0]["ratio"] == f"{float(depth[0].ratio):.4f}"
+
+
+@pytest.mark.parametrize("readout", ["fixed", "learned", "tied"])
+def test_one_pass_has_the_bounds_of_one_pass_and_a_chain_those_of_its_longest_step(readout: str) -> None:
+    one, *chains = depth_rows(4096, 3, [6], 4, readout, 100)
+    family = fixed_readout(4096, 3, 6) if readout == "fixed" else learned_readout(4096, 3, 6, tied=readout == "tied")
+    assert one.least_any_spacing == one.least_even_spacing == smallest_dimension(family, 4, 100)
+    for row in chains:
+        least = smallest_dimension(any_chain(4096, 3, -(-6 // row.steps), readout), 4, 100)
+        even = smallest_dimension(honest_chain(4096, 3, evenly_spaced(6, row.stride), readout), 4, 100)
+        assert (row.least_any_spacing, row.least_even_spacing) == (least, even)
+
+
+def test_one_pass_of_one_relation_has_what_trees_alone_give() -> None:
+    (one, *_) = depth_rows(64, 1, [3], 1)
+    assert (one.steps, one.least_any_spacing, one.least_even_spacing) == (1, 6, 6)
 
 
 def test_depth_goes_from_one_pass_to_a_token_for_every_hop() -> None:
@@ -293,6 +402,10 @@ def test_other_sizes_get_one_clear_line(text: str, message: str) -> None:
 
 
 def test_a_range_of_too_many_values_is_refused() -> None:
+    assert parse_sizes("60000:60009", "entities", at_least=1, at_most=60009) == tuple(range(60000, 60010))
+    assert len(parse_sizes("1:10000", "entities", at_least=1, at_most=10**12)) == 10_000
+    with pytest.raises(InputError, match="has 10001 values; at most 10000 are tabled"):
+        parse_sizes("1:10001", "entities", at_least=1, at_most=10**12)
     with pytest.raises(InputError, match="at most 10000 are tabled"):
         parse_sizes("1:1000000000", "entities", at_least=1, at_most=10**12)
 

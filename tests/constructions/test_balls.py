@@ -30,6 +30,7 @@ from constructions.verification.balls import (
 
 fractions = st.fractions(-(10**6), 10**6, max_denominator=10**6)
 ZERO = flint.arb(0)
+AT_MOST_0 = flint.arb(-1, 1) - flint.arb(-1, 1).upper()  # A ball whose upper end is 0: it may be 0.
 
 
 def exactly(value: Fraction | int) -> Real:
@@ -149,7 +150,12 @@ def test_hardmax_shares_equally_and_gives_up_when_it_is_not_certain() -> None:
     assert [as_fraction(weight) for weight in hardmax([exactly(4)])] == [1]
     assert [as_fraction(weight) for weight in hardmax([about(2, 0.4), about(1, 0.4)])] == [1, 0]
     assert [as_fraction(weight) for weight in hardmax([about(1, 0.4), about(2, 0.4)])] == [0, 1]
-    for scores in ([about(1, 0.6), about(2, 0.6)], [exactly(1), exactly(3), about(2, 2)], [about(1, 0), about(1, 0)]):
+    for scores in (
+        [about(1, 0.6), about(2, 0.6)],
+        [exactly(1), exactly(3), about(2, 2)],
+        [about(1, 0), about(1, 0)],
+        [Real(rational(3), AT_MOST_0), exactly(3)],
+    ):
         with pytest.raises(Undecided, match="hardmax"):
             hardmax(scores)
 

@@ -21,9 +21,10 @@ from constructions.campaign.mutants import Mutant, mutant
 from constructions.campaign.report import COLUMNS, Report, of_one
 from constructions.campaign.run import judge_batch, reports
 from constructions.verification import certificate, exhaustive, interval
-from constructions.verification.certificate import Certificate, certify
-from constructions.verification.exhaustive import Verdict, check_every_query
-from constructions.verification.interval import IntervalVerdict, check_every_query_by_intervals
+from constructions.verification.certificate import certify
+from constructions.verification.exhaustive import check_every_query
+from constructions.verification.interval import check_every_query_by_intervals
+from constructions.verification.result import Result, exact
 from constructions.weights import t1, t3
 from tests.helpers.edits import put
 from theory import FactSystem, InputError, Task, Transformer
@@ -75,8 +76,8 @@ def test_a_tie_is_harm_whatever_the_checker_makes_of_what_follows() -> None:
     assert finding.violations == ()
 
 
-def accepting(*_: Any, **__: Any) -> Certificate:
-    return Certificate(True, 6, Fraction(1), "")
+def accepting(*_: Any, **__: Any) -> Result:
+    return Result("holds", 6, Fraction(1))
 
 
 def changed(check: Callable[..., Any], **changes: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -96,7 +97,7 @@ def raising(error: Exception) -> Callable[..., Any]:
     return fail
 
 
-def warning(*_: Any, **__: Any) -> Certificate:
+def warning(*_: Any, **__: Any) -> Result:
     warnings.warn("overflow encountered in multiply", RuntimeWarning, stacklevel=2)
     return accepting()
 
@@ -110,10 +111,10 @@ def mistaken(found: Any, **changes: Any) -> Any:
     [
         (accepting, WRONG, "the certificate accepts, but query (1, (1,)) is wrong"),
         (accepting, dataclasses.replace(SOUND, claimed=2), "with the margin 1, and 2 was asked for"),
-        (changed(certify, margin=lambda margin: margin + 1), SOUND, "claims the margin 3, but it is 2"),
-        (changed(certify, margin=lambda margin: None), SOUND, "with the margin None, and 0 was asked for"),
+        (changed(certify, low=lambda margin: margin + 1), SOUND, "claims the margin 3, but it is 2"),
+        (changed(certify, low=lambda margin: None), SOUND, "with the margin None, and 0 was asked for"),
         (changed(certify, queries=lambda queries: queries + 1), SOUND, "speaks of 7 queries, but there are 6"),
-        (changed(certify, margin=lambda margin: Fraction(1)), SOFT, "claims the margin 1, but it is"),
+        (changed(certify, low=lambda margin: Fraction(1)), SOFT, "claims the margin 1, but it is"),
         (raising(OverflowError("too large")), SOUND, "the certificate raised OverflowError: too large"),
         (raising(InputError("a fraction")), SOUND, "the certificate raised InputError: a fraction"),
         (warning, SOUND, "the certificate raised RuntimeWarning: overflow"),
@@ -127,16 +128,13 @@ def test_a_certificate_that_lies_is_found_out(
     assert said in violation
 
 
-FIRST = check_every_query(WRONG.transformer, OTHER, Task()).counterexample
-
-
 @pytest.mark.parametrize(
     ("lie", "mutant", "said"),
     [
-        (changed(check_every_query, counterexample=lambda found: None), WRONG, "calls it right, but it is not"),
-        (changed(check_every_query, counterexample=lambda found: FIRST), SOUND, "calls it wrong, but it is not"),
-        (changed(check_every_query, margin=lambda margin: margin + 1), SOUND, "finds the margin 3, but it is 2"),
-        (changed(check_every_query, margin=lambda margin: margin - 1), CHAIN, "finds the margin 0, but it is 1"),
+        (changed(check_every_query, status=lambda found: "holds"), WRONG, "calls it right, but it is not"),
+        (changed(check_every_query, status=lambda found: "fails"), SOUND, "calls it wrong, but it is not"),
+        (changed(check_every_query, low=lambda margin: margin + 1), SOUND, "finds the margin 3, but it is 2"),
+        (changed(check_every_query, low=lambda margin: margin - 1), CHAIN, "finds the margin 0, but it is 1"),
         (changed(check_every_query, queries=lambda queries: queries - 1), SOUND, "counts 5, but there are 6"),
         (
             changed(check_every_query, counterexample=lambda found: mistaken(found, subject=2)),
@@ -172,11 +170,11 @@ INTERVALS = check_every_query_by_intervals
     ("lie", "mutant", "said"),
     [
         (
-            lambda *_: IntervalVerdict("holds", 6, Fraction(-9), Fraction(9)),
+            lambda *_: Result("holds", 6, Fraction(-9), Fraction(9)),
             WRONG,
             "say that it holds, but it is wrong",
         ),
-        (lambda *_: IntervalVerdict("fails", 6, Fraction(2), Fraction(2)), SOUND, "say that it fails, but it is right"),
+        (lambda *_: Result("fails", 6, Fraction(2), Fraction(2)), SOUND, "say that it fails, but it is right"),
         (changed(INTERVALS, low=lambda _: Fraction(5, 2)), SOUND, "the margin 2 is not in [5/2, 2]"),
         (changed(INTERVALS, high=lambda _: Fraction(3, 2)), SOUND, "the margin 2 is not in [2, 3/2]"),
         (changed(INTERVALS, low=lambda low: low * 2, high=lambda high: high * 2), SOFT, "is not in ["),
@@ -198,7 +196,7 @@ def test_intervals_that_lie_are_found_out(
 
 
 def test_refusing_everything_is_no_violation_of_the_certificate_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certificate, "certify", lambda *_: Certificate(False, 6, None, "I do not like it"))
+    monkeypatch.setattr(certificate, "certify", lambda *_: Result("undecided", 6, reason="I do not like it"))
     assert judge(SOUND).columns == ("right", "refused", "enclosed")
     assert judge(WRONG).columns == ("harmful", "enclosed", "caught")
     assert judge(SOUND).violations == ()
@@ -210,9 +208,9 @@ def test_blind_checkers_miss_every_harmful_mutant(monkeypatch: pytest.MonkeyPatc
     assert sound.total("harmful") > 10
     assert sound.violations == ()
     monkeypatch.setattr(certificate, "certify", accepting)
-    monkeypatch.setattr(exhaustive, "check_every_query", lambda *_, **__: Verdict(6, Fraction(1)))
+    monkeypatch.setattr(exhaustive, "check_every_query", lambda *_, **__: exact(6, Fraction(1)))
     monkeypatch.setattr(
-        interval, "check_every_query_by_intervals", lambda *_: IntervalVerdict("holds", 6, Fraction(1), Fraction(1))
+        interval, "check_every_query_by_intervals", lambda *_: Result("holds", 6, Fraction(1), Fraction(1))
     )
     blind = judge_batch(0, range(30))
     assert (blind.total("harmful"), blind.total("caught")) == (sound.total("harmful"), 0)

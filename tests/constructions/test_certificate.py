@@ -7,6 +7,7 @@ Tried on the constructions, on other facts and tasks than theirs, and on damaged
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from constructions.verification import certificate, certify_prompts
 from constructions.verification.certificate import certify
+from constructions.verification.certify_attention import Refused, _winner
 from constructions.weights import t1, t1b, t3
 from tests.helpers.deciding import SYSTEM, decide, decide_softmax
 from tests.helpers.edits import damaged, widened
@@ -32,13 +35,13 @@ every_certified_model = pytest.mark.parametrize("model", EXACT + SOFTMAX, ids=la
 def test_constructions_are_certified(model: Model, case: Case) -> None:
     transformer, task = model.build(case.system, case.hops, case.bits), model.task(case.hops)
     if model in SOFTMAX:
-        certificate = decide_softmax(transformer, case.system, task)
+        found = decide_softmax(transformer, case.system, task)
     else:
-        certificate, _ = decide(transformer, case.system, task)
-    assert certificate.accepted, certificate.reason
-    assert certificate.margin is not None
-    assert certificate.margin >= model.margin
-    assert certificate.queries == case.system.entities * case.system.relations**task.hops
+        found, _ = decide(transformer, case.system, task)
+    assert found.holds, certificate.reason
+    assert found.margin is not None
+    assert found.margin >= model.margin
+    assert found.queries == case.system.entities * case.system.relations**task.hops
 
 
 @every_certified_model
@@ -52,7 +55,7 @@ def test_other_facts_are_not_certified(model: Model, case: Case, seed: int) -> N
     exchanged = np.array(case.system.answers)
     exchanged[-1, [0, 1]] = exchanged[-1, [1, 0]]
     if task.hops == 1:
-        assert not certify(transformer, FactSystem(exchanged), task).accepted
+        assert not certify(transformer, FactSystem(exchanged), task).holds
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
@@ -60,11 +63,49 @@ def test_a_claim_above_the_margin_is_refused(model: Model) -> None:
     transformer, task = model.build(SYSTEM, 2, 2), model.task(2)
     margin = certify(transformer, SYSTEM, task).margin
     assert margin is not None
-    assert certify(transformer, SYSTEM, task, margin).accepted
+    assert certify(transformer, SYSTEM, task, margin).holds
     refused = certify(transformer, SYSTEM, task, margin + Fraction(1, 10**40))
-    assert not refused.accepted
+    assert not refused.holds
     assert refused.margin == margin
     assert str(margin) in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("argued", "listed", "margin"),
+    [
+        (2, 7, 2),
+        (1, 7, 1),
+        (0, 3, 3),
+        (-1, 3, 3),
+        (-1, -2, -2),
+        (0, None, 0),
+        (None, 3, 3),
+        (None, 0, None),
+        (None, None, None),
+    ],
+)
+def test_prompts_are_run_where_no_argument_proves_a_margin(
+    argued: int | None, listed: int | None, margin: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`None` is a refusal; what is refused for two reasons has the first."""
+
+    def planted(outcome: int | None, name: str) -> Callable[..., Fraction]:
+        def argue(*_: object) -> Fraction:
+            if outcome is None:
+                raise Refused(name)
+            return Fraction(outcome)
+
+        return argue
+
+    monkeypatch.setattr(certificate, "certify_single_block", planted(argued, "no argument"))
+    monkeypatch.setattr(certificate, "certify_prompts", planted(listed, "too many"))
+    found = certify(t1.construct(SYSTEM), SYSTEM, Task())
+    assert (found.holds, found.margin) == (margin is not None and margin > 0, margin)
+    assert found.holds == (found.reason == "")
+    if not found.holds:
+        assert found.reason == (
+            "no argument" if margin is None else f"the margin that can be proved is {margin}, not 0"
+        )
 
 
 def test_large_systems_are_certified() -> None:
@@ -78,8 +119,8 @@ def test_large_systems_are_certified() -> None:
         (t3.construct(system, 500, 3), Task(500, 1)),
         (t3.construct_with_signs(system, 500, 3, softmax=True), Task(500, 1)),
     ):
-        assert certify(transformer, system, task).accepted
-        assert not certify(transformer, wrong, task).accepted
+        assert certify(transformer, system, task).holds
+        assert not certify(transformer, wrong, task).holds
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
@@ -114,7 +155,7 @@ def test_models_asked_for_another_task(model: Model, case: Case, hops: int, stri
 def test_whole_floats_are_certified() -> None:
     transformer = t1.construct(SYSTEM)
     floats = {name: widened(getattr(transformer, name)).astype(float) for name in ("W_E", "W_U", "b_U")}
-    assert certify(dataclasses.replace(transformer, **floats), SYSTEM, Task(), 2).accepted
+    assert certify(dataclasses.replace(transformer, **floats), SYSTEM, Task(), 2).holds
 
 
 @given(
@@ -132,3 +173,38 @@ def test_models_of_every_shape_are_decided(
     transformer = random_model(shape, INTEGERS, kinds, seed)
     W_pos = np.concatenate([transformer.W_pos, transformer.W_pos[:1]])
     decide(dataclasses.replace(transformer, W_pos=W_pos), system, task)
+
+
+def test_prompts_are_not_run_where_an_argument_proves_a_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Fraction:
+        raise AssertionError("every prompt was run")
+
+    monkeypatch.setattr(certificate, "certify_prompts", refuse)
+    for model, margin in ((t1.construct(SYSTEM), 2), (t1b.construct(SYSTEM, 2), 1)):
+        assert certify(model, SYSTEM, Task()).margin == margin
+
+
+def test_a_claim_of_nothing_is_the_default() -> None:
+    assert certify(t1b.construct(SYSTEM, 2), SYSTEM, Task()) == certify(t1b.construct(SYSTEM, 2), SYSTEM, Task(), 1)
+
+
+def test_the_gaps_of_a_head_are_the_least_by_rank() -> None:
+    """Two queries with gaps 1, 5 and 7, 2 to the position read: at least 1 and 5 in every prompt."""
+    low = np.array([[10, 10], [0, 0], [0, 0]])
+    high = np.array([[10, 10], [9, 3], [5, 8]])
+    winner, gaps = _winner(low, high, 0, 0)
+    assert (winner, gaps.tolist()) == (0, [1, 5])
+
+
+def test_the_work_of_running_prompts_is_told_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """5 subjects, 2 relations, 2 positions, and the weights of the block that are not 0."""
+    model = t1.construct(SYSTEM)
+    weights = sum(np.count_nonzero(array) for name, array in model.tensors() if name.startswith("blocks."))
+    products = 10 * 2 * weights
+    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", products)
+    assert certify_prompts.certify_prompts(model, SYSTEM, Task()) == 2
+    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", products - 1)
+    with pytest.raises(
+        Refused, match=f"10 prompts are too many to run: {products} products, of at most {products - 1}"
+    ):
+        certify_prompts.certify_prompts(model, SYSTEM, Task())

@@ -167,7 +167,7 @@ def test_softmax_that_leaks(construct: object) -> None:
     outcomes = []
     for factor in (100.0, 2.0, 1.0, 0.7, 0.4, 0.1, 0.01):
         cooled = dataclasses.replace(transformer, beta=transformer.beta * factor)
-        accepted = decide_softmax(cooled, SYSTEM, Task(2, 1)).accepted
+        accepted = decide_softmax(cooled, SYSTEM, Task(2, 1)).holds
         outcomes.append((accepted, evaluate(cooled, SYSTEM, Task(2, 1)).is_right()))
     assert outcomes[:3] == [(True, True)] * 3
     assert outcomes[-1] == (False, False)
@@ -229,7 +229,7 @@ def test_softmax_that_opens_a_closed_unit(weight: int, accepted: bool) -> None:
         [[1, 0], [-1, 0], [weight, 0]],
         beta=5.0,
     )
-    assert decide_softmax(transformer, SWAP, Task()).accepted == accepted
+    assert decide_softmax(transformer, SWAP, Task()).holds == accepted
     assert evaluate(transformer, SWAP, Task()).is_right() == accepted
 
 
@@ -238,7 +238,7 @@ def test_softmax_that_leaks_into_the_residual_stream(amount: int, accepted: bool
     """No hidden unit: the head alone brings e^-5 of the relation's row, which b_out takes off the stream but once."""
     transformer = reading_the_subject([[1], [-1]], [amount], [[-1], [1]], [[]], [], beta=5.0, residual=True)
     transformer = put(transformer, "blocks.0.b_out", 0, -amount)
-    assert decide_softmax(transformer, SWAP, Task()).accepted == accepted
+    assert decide_softmax(transformer, SWAP, Task()).holds == accepted
     assert evaluate(transformer, SWAP, Task()).is_right() == accepted
 
 
@@ -264,7 +264,7 @@ def test_hidden_units_that_depend_on_the_entity_are_evaluated() -> None:
     require_acceptance(transformer, SYSTEM, Task())
     broken = [raised(transformer, "blocks.0.W_out", (unit, 0), 1) for unit in range(transformer.width)]
     outcomes = [decide(model, SYSTEM, Task()) for model in broken]
-    assert all(certificate.accepted == verdict.holds for certificate, verdict in outcomes)
+    assert all(certificate.holds == verdict.holds for certificate, verdict in outcomes)
     assert sum(not verdict.holds for _, verdict in outcomes) > transformer.width // 2
 
 
@@ -294,7 +294,7 @@ def test_two_answers_with_one_code_and_two_biases(transformer: Transformer) -> N
 def test_codes_told_apart_where_the_output_is_always_zero() -> None:
     transformer = t1.construct(SYSTEM)
     twins = put(transformer, "W_U", (EVERYWHERE, 1), transformer.W_U[:, 2])
-    require_refusal(put(twins, "W_U", (5, [1, 2]), [-1, 1]), SYSTEM, Task(), "same code")
+    require_refusal(put(twins, "W_U", (5, [1, 2]), [-1, 1]), SYSTEM, Task(), "the margin that can be proved is")
 
 
 def test_codes_with_zeros() -> None:
@@ -331,7 +331,7 @@ def test_a_bias_for_the_answers_of_one_relation(bias: int) -> None:
     biased = raised(t6.construct(system), "b_U", slice(2, 4), bias)
     certificate, verdict = decide(biased, system, task)
     assert verdict.margin == min(2, 4 - abs(bias))
-    assert certificate.accepted == (abs(bias) < 4)
+    assert certificate.holds == (abs(bias) < 4)
     assert certificate.margin == verdict.margin
 
 

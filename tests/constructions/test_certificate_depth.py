@@ -7,13 +7,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from constructions.verification import certify_depth
-from constructions.verification.certify_attention import Refused
-from constructions.verification.certify_depth import certify_deep
+from constructions.verification import certify_attention, certify_depth
+from constructions.verification.certify_attention import Refused, _winner
+from constructions.verification.certify_depth import States, certify_deep
+from constructions.verification.exhaustive import check_every_query
 from constructions.weights import t4
 from tests.helpers.deciding import COMMUTING, SYSTEM, require_acceptance, require_refusal
 from tests.helpers.edits import put, raised, wider
-from theory import Block, Task, Transformer
+from theory import Block, FactSystem, Task, Transformer
 
 EVERYWHERE = slice(None)
 
@@ -69,6 +70,27 @@ def test_deep_models_that_remember_the_first_relation() -> None:
     require_refusal(wrong, SYSTEM, Task(2))
 
 
+def test_deep_models_that_are_right_only_where_both_relations_are_the_same() -> None:
+    """The code of the first relation is remembered, and the read-out prefers answer 0 by how far the last one is below
+    it: every first relation must be followed with every last one.
+    """
+    plain = wider(t4.construct(SYSTEM, 2))
+    remembering = put(plain, "blocks.0.W_O", (1, 0, plain.dimension - 1), 1)
+    comparing = put(put(remembering, "W_U", (plain.dimension - 1, 0), 50), "W_U", (6, 0), -50)
+    assert certify_deep(comparing, SYSTEM, Task(2)) <= 0
+    failing = check_every_query(comparing, SYSTEM, Task(2)).counterexample
+    assert failing is not None
+    assert failing.word in ((0, 1), (1, 0))
+    require_refusal(comparing, SYSTEM, Task(2))
+
+
+def test_deep_models_without_a_residual_stream_have_no_embedding_left_to_read() -> None:
+    without = dataclasses.replace(t4.construct(SYSTEM, 2), residual=False)
+    with pytest.raises(Refused, match=r"W_Q of block \d reads coordinates that an earlier block has written"):
+        certify_deep(without, SYSTEM, Task(2))
+    require_refusal(without, SYSTEM, Task(2))
+
+
 def test_deep_models_that_remember_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certify_depth, "MOST_NUMBERS", 300)
     plain = wider(t4.construct(SYSTEM, 3))
@@ -110,7 +132,65 @@ def idle(transformer: Transformer) -> Block:
     return Block(heads, heads, heads, np.zeros((0, 0, d), int), nothing, np.zeros(0, int), nothing.T, np.zeros(d, int))
 
 
+def test_the_gaps_to_the_winner_are_the_least_in_order_of_size() -> None:
+    """Two queries whose gaps are (7, 5) and (2, 9): the nearest is 2 away at least, and the next 7."""
+    low, high = np.array([[10, 10], [0, 0], [0, 0]]), np.array([[12, 12], [3, 8], [5, 1]])
+    for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0]):
+        winner, gaps = _winner(low[order], high[order], 0, 0)
+        assert (winner, gaps.tolist()) == (order.index(0), [2, 7])
+    with pytest.raises(Refused, match="head 3 does not read the same position for every prompt in step 2"):
+        _winner(low, np.array([[12, 12], [3, 10], [5, 1]]), 3, 1)
+
+
+def test_attention_with_too_many_scores_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certify_attention, "MOST_SCORES", 0)
+    with pytest.raises(Refused, match="head 0 of the attention depends on the tokens in too many ways"):
+        certify_deep(t4.construct(SYSTEM, 2), SYSTEM, Task(2))
+
+
 def test_models_without_blocks() -> None:
     transformer = t4.construct(SYSTEM, 1)
     for residual in (True, False):
         require_refusal(dataclasses.replace(transformer, blocks=(), residual=residual), SYSTEM, Task())
+
+
+def test_without_a_residual_stream_everything_was_written_over() -> None:
+    """Block 0 leaves zeros at every position, also of the relation, which block 1 reads as if it were still there."""
+    ONE = np.eye(2, dtype=int)[None, :, :1]
+    nothing = Block(*(np.zeros((0, 2, 1), int),) * 3, np.zeros((0, 1, 2), int), *map(np.zeros, [(2, 0), 0, (0, 2), 2]))
+    reading = Block(
+        W_Q=ONE[:, ::-1],
+        W_K=ONE[:, ::-1],
+        W_V=ONE,
+        W_O=ONE.transpose(0, 2, 1),
+        W_in=np.array([[1, -1], [0, 0]]),
+        b_in=np.zeros(2, int),
+        W_out=np.array([[1, 0], [-1, 0]]),
+        b_out=np.zeros(2, int),
+    )
+    model = Transformer(
+        entities=2,
+        W_E=np.array([[0, 0], [0, 0], [-1, 0], [1, 0]]),
+        W_pos=np.array([[0, 0], [0, 1]]),
+        blocks=(reading,),
+        W_U=np.array([[-1, 1], [0, 0]]),
+        b_U=np.zeros(2, int),
+        attention="hardmax",
+    )
+    system = FactSystem([[0, 0], [1, 1]])
+    require_acceptance(model, system, Task())
+    require_refusal(dataclasses.replace(model, blocks=(nothing, reading)), system, Task())
+
+
+def test_the_relations_are_followed_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[int] = []
+    follow = certify_depth._follow
+
+    def followed(system: FactSystem, task: Task, states: States, hop: int) -> States:
+        places.append(hop)
+        return follow(system, task, states, hop)
+
+    monkeypatch.setattr(certify_depth, "_follow", followed)
+    system = FactSystem.random(5, 2)
+    assert certify_deep(t4.construct(system, 3), system, Task(3, 3)) == 2
+    assert places == [1, 2, 3]

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from constructions.suite.checks import check_model
+from constructions.verification import certify_prompts as certify_prompts_module
 from constructions.verification.certificate import certify
+from constructions.verification.certify_attention import Refused
 from constructions.verification.certify_prompts import certify_prompts
 from constructions.verification.exhaustive import check_every_query
 from constructions.verification.interval import check_every_query_by_intervals
+from constructions.weights import t1
 from tests.helpers.deciding import SYSTEM
 from tests.helpers.edits import put, tensor, with_tensor
 from tests.helpers.models import EXACT, SOFTMAX, Model
@@ -46,7 +49,7 @@ def test_constructions_magnified(model: Model, factor: float) -> None:
         check_every_query(transformer, SYSTEM, task, rational=True),
     )
     assert verdict.holds
-    assert certificate.accepted, certificate.reason
+    assert certificate.holds, certificate.reason
     assert certificate.margin is not None
     assert certificate.margin <= verdict.margin
     plain = certify(sound, SYSTEM, task).margin
@@ -66,7 +69,7 @@ def test_a_magnified_construction_with_another_answer_is_refused(model: Model, f
     for name in ("W_U", "b_U"):
         transformer = with_tensor(transformer, name, tensor(transformer, name)[..., swapped])
     assert not check_every_query(transformer, SYSTEM, task, rational=True).holds
-    assert not certify(transformer, SYSTEM, task).accepted
+    assert not certify(transformer, SYSTEM, task).holds
 
 
 @pytest.mark.parametrize("factor", [0.37, 0.5, 2.0**-30, 2.0**40])
@@ -76,13 +79,13 @@ def test_softmax_models_magnified(model: Model, factor: float) -> None:
     task, system = model.task(2), FactSystem.random(3, 2)
     transformer = magnified(model.build(system, *SETTINGS), factor)
     certificate = certify(transformer, system, task)
-    assert certificate.accepted, certificate.reason
+    assert certificate.holds, certificate.reason
     verdict = check_every_query_by_intervals(transformer, system, task)
     assert verdict.status == "holds"
     assert certificate.margin is not None
     assert certificate.margin <= verdict.high
     cooled = dataclasses.replace(transformer, beta=transformer.beta / 50)  # type: ignore[operator]
-    assert not certify(cooled, system, task).accepted
+    assert not certify(cooled, system, task).holds
     assert check_every_query_by_intervals(cooled, system, task).status == "fails"
 
 
@@ -99,11 +102,11 @@ def test_every_single_fraction_is_judged() -> None:
             value = generator.choice([0.3, -0.3, 1e-30, 1e30]) + float(array[place])
             mutant = put(with_tensor(sound, name, array.astype(np.float64)), name, place, value)
             verdict, certificate = check_every_query(mutant, system, task, rational=True), certify(mutant, system, task)
-            assert verdict.holds or not certificate.accepted
-            if certificate.accepted:
+            assert verdict.holds or not certificate.holds
+            if certificate.holds:
                 assert certificate.margin is not None
                 assert certificate.margin <= verdict.margin
-            right, accepted = right + verdict.holds, accepted + certificate.accepted
+            right, accepted = right + verdict.holds, accepted + certificate.holds
     assert right > 20
     assert accepted == right
 
@@ -123,10 +126,24 @@ def test_prompts_are_run_for_what_no_argument_covers() -> None:
     deep = dataclasses.replace(single, blocks=(block, second))
     for transformer in (deep, magnified(deep, 0.37)):
         certificate = certify(transformer, system, Task())
-        assert certificate.accepted, certificate.reason
+        assert certificate.holds, certificate.reason
         assert certificate.margin == check_every_query(transformer, system, Task(), rational=True).margin
         assert certify_prompts(transformer, system, Task()) == certificate.margin
-        assert not certify(transformer, FactSystem(np.roll(system.answers, 1, axis=1)), Task()).accepted
+        assert not certify(transformer, FactSystem(np.roll(system.answers, 1, axis=1)), Task()).holds
+
+
+def test_prompts_are_run_up_to_a_limit_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prompts times positions times the entries of the blocks that are not zero, which count as one at least."""
+    system = FactSystem([[1, 2, 0, 3], [3, 0, 1, 2]])
+    model = t1.construct(system)
+    entries = sum(int(np.count_nonzero(array)) for name, array in model.tensors() if name.startswith("blocks."))
+    blockless = dataclasses.replace(model, blocks=())
+    for transformer, products in ((model, 8 * 2 * entries), (blockless, 8 * 2)):
+        monkeypatch.setattr(certify_prompts_module, "MOST_PRODUCTS", products)
+        certify_prompts(transformer, system, Task())
+        monkeypatch.setattr(certify_prompts_module, "MOST_PRODUCTS", products - 1)
+        with pytest.raises(Refused, match=f"8 prompts are too many to run: {products} products, of at most"):
+            certify_prompts(transformer, system, Task())
 
 
 def test_a_file_of_fractions_is_certified(tmp_path: Path) -> None:

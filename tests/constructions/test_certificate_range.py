@@ -43,7 +43,7 @@ def test_scores_that_wrap_around() -> None:
     W_pos = np.array([[0, 0, 1], [0, 1, 0]])
     model = dataclasses.replace(plain, W_pos=W_pos, blocks=(block,), attention="hardmax")
     model = put(model, "W_E", (4, 1), 1)
-    require_refusal(model, system, Task(), "the same code")
+    require_refusal(model, system, Task(), "the margin that can be proved is")
 
 
 @pytest.mark.parametrize("power", [30, 40, 50, 62])

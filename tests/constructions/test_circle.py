@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from constructions.suite.checks import Sizes, check_queries
 from constructions.verification.exhaustive import check_every_query
-from constructions.verification.interval import IntervalVerdict, check_every_query_by_intervals, circle_margin
+from constructions.verification.interval import check_every_query_by_intervals, circle_margin
+from constructions.verification.result import Result
 from constructions.weights import t1b
 from constructions.weights.catalogue import Setting, entry
 from tests.helpers.softmax_reference import decimal
@@ -100,7 +101,7 @@ def test_the_ledger_names_what_was_not_decided(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("constructions.suite.checks.circle_margin", lambda _, margin=margin: margin)
         row = check_queries(circle, sizes)
         assert (row.status, row.detail) == ("fails", "the margin is not 1 - cos(2π/N)")
-    unknown = IntervalVerdict("undecided", 10, None, None, reason="a query is not decided")
+    unknown = Result("undecided", 10, None, None, reason="a query is not decided")
     monkeypatch.setattr("constructions.suite.checks.check_every_query_by_intervals", lambda *_, **__: unknown)
     row = check_queries(circle, sizes)
     assert (row.status, row.detail, row.margin) == ("undecided", "a query is not decided", None)

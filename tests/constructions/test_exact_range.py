@@ -18,6 +18,8 @@ from constructions.verification.integers import (
     column_numbers,
     column_sums,
     common_divisor,
+    converted,
+    distinct_columns,
     divided,
     largest,
     multiplied,
@@ -26,7 +28,7 @@ from constructions.verification.integers import (
 )
 from theory import Block, FactSystem, Task, Transformer
 
-EDGES = [2**23, 2**24, 2**31, 2**48, 2**52, 2**53, 2**58, 2**60, 2**61, 2**62, 2**63 - 1]
+EDGES = [*(2**power for power in (7, 8, 15, 16, 23, 24, 31, 48, 52, 53, 58, 60, 61, 62)), 2**63 - 1]
 EVERY_EDGE = sorted({sign * (edge + step) for edge in EDGES for step in (-1, 0, 1) for sign in (-1, 1)})
 
 
@@ -129,3 +131,35 @@ def test_a_claim_beyond_every_type_fails_and_does_not_crash() -> None:
     for claim in (2**53 + 1, 2**64, 10**400, Fraction(10**400, 3)):
         verdict = check_every_query(transformer, FactSystem([[0, 1]]), Task(), claim)
         assert not verdict.holds
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64])
+@pytest.mark.parametrize("factor", [1, -1, 2, 127, -128, 2**15, -(2**40)])
+@pytest.mark.parametrize("bias", [None, 0, 1, -127, 2**31])
+def test_products_with_one_input_an_output_leave_no_type(kind: type, factor: int, bias: int | None) -> None:
+    """Outputs that take one input each are not summed, in types as narrow as they are: at every end of these."""
+    ends = np.array([[np.iinfo(kind).min, np.iinfo(kind).max, 1], [0, 5, np.iinfo(kind).max]], kind)
+    weights = np.array([[0, factor, 0], [factor, 0, 1]])
+    product = Product(weights, None if bias is None else np.full(3, bias))
+    assert product.only is not None
+    expected = weights.astype(object).T @ ends.astype(object) + (bias or 0)
+    assert [[whole(v) for v in row] for row in product(ends)] == expected.tolist()
+
+
+def test_columns_that_are_told_apart() -> None:
+    for matrix, distinct in (
+        (np.zeros((2, 1), int), True),
+        (np.zeros((2, 2), int), False),
+        (np.array([[0, 0, 2**62], [1, 0, 1]], object), True),
+        (np.array([[-(2**62), 5, -(2**62)], [1, 0, 1]]), False),
+        (np.zeros((2, 0), int), True),
+    ):
+        assert distinct_columns(matrix) == distinct
+
+
+@pytest.mark.parametrize(("kind", "most"), [(np.float16, 2**11), (np.float32, 2**24), (np.float64, 2**53)])
+def test_floats_are_given_what_they_hold_and_no_more(kind: type, most: int) -> None:
+    assert converted(np.array([most, -most]), kind).astype(object).tolist() == [most, -most]
+    for beyond in (most + 1, -most - 1):
+        with pytest.raises(OverflowError):
+            converted(np.array([beyond]), kind)

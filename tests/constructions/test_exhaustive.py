@@ -10,7 +10,13 @@ from hypothesis import given, settings
 
 from constructions.campaign.evaluator import evaluate
 from constructions.verification import exhaustive
-from constructions.verification.exhaustive import Counterexample, Verdict, check_every_query, check_sampled_queries
+from constructions.verification.exhaustive import (
+    Counterexample,
+    check_every_query,
+    check_sampled_queries,
+    margins_of,
+)
+from constructions.verification.result import Result
 from constructions.weights import t1, t1b, t2, t3, t3b, t6
 from tests.helpers.models import EXACT, Case, Model, cases, named
 from theory import FactSystem, InputError, Task, Transformer
@@ -18,7 +24,7 @@ from theory import FactSystem, InputError, Task, Transformer
 SYSTEM = FactSystem([[1, 2, 0, 3], [3, 0, 1, 2]])
 
 
-def found(verdict: Verdict) -> Counterexample:
+def found(verdict: Result) -> Counterexample:
     assert verdict.counterexample is not None
     assert not verdict.holds
     return verdict.counterexample
@@ -33,7 +39,7 @@ def reading_out(transformer: Transformer, answer: int, like: int) -> Transformer
 
 def test_a_verdict_counts_its_queries() -> None:
     verdict = check_every_query(t1.construct(SYSTEM), SYSTEM, Task(), 2)
-    assert verdict == Verdict(queries=8, margin=Fraction(2), counterexample=None, systems=1)
+    assert verdict == Result("holds", queries=8, low=Fraction(2), high=Fraction(2), counterexample=None, systems=1)
     assert verdict.holds
 
 
@@ -93,6 +99,37 @@ def test_a_tie_fails_whichever_answer_comes_first() -> None:
         assert failing.got != failing.expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    # The largest logits that the exact core has in each type.
+    [(np.int8, 127), (np.int16, 2**15 - 1), (np.float32, 2**24), (np.float64, 2**52), (np.int64, 2**62 - 1)],
+)
+def test_margins_are_differences_of_integers_in_every_type_and_the_best_other_answer_is_left(
+    kind: type, size: int
+) -> None:
+    columns = [[size, 1 - size, -size], [-size, size, size - 1], [size, size, 0]]
+    columns += [[-size, -size, -size], [1, 0, size - 1]]
+    answers = [0, 2, 1, 0, 2]
+    rivals = [max(column[:own] + column[own + 1 :]) for column, own in zip(columns, answers, strict=True)]
+    expected = [column[own] - rival for column, own, rival in zip(columns, answers, rivals, strict=True)]
+    for held, factor in ((kind, 1), (object, 1), (object, 2**70)):
+        logits = np.array([[entry * factor for entry in column] for column in columns], held).T.copy()
+        margins, others = margins_of(logits, np.array(answers))
+        assert [int(margin) for margin in margins] == [margin * factor for margin in expected]
+        # Also where all are as small as can be.
+        assert others.argmax(axis=0).tolist() == [1, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64, np.float64])
+def test_a_tie_is_reported_with_the_other_answer_in_every_type(kind: type) -> None:
+    """Logits (5, 5) whatever is asked: the answer 0 is told to be 1, and the answer 1 to be 0."""
+    W_E = np.array([[0, 0], [0, 0], [5, 5]], kind)
+    model = Transformer(2, W_E, np.zeros((2, 2), kind), (), np.eye(2, dtype=kind), np.zeros(2, kind), "uniform")
+    for answers in ([0, 1], [1, 0]):
+        failure = found(check_every_query(model, FactSystem([answers]), Task()))
+        assert (failure.subject, failure.expected, failure.got, failure.margin) == (0, answers[0], 1 - answers[0], 0)
+
+
 def test_a_claim_that_is_too_high_fails_on_right_answers() -> None:
     transformer = t1b.construct(SYSTEM, 1)
     least = check_every_query(transformer, SYSTEM, Task()).margin
@@ -150,6 +187,39 @@ def test_sampled_queries() -> None:
     assert found(failures[0]).got == system.follow(word)[subject]
 
 
+def test_a_sample_drawn_in_pieces_is_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    system, other = FactSystem.random(50, 3), FactSystem.random(50, 3, seed=1)
+    transformer = t2.construct(system, 2, 3)
+    at_once = check_sampled_queries(transformer, other, Task(2), 100, seed=7)
+    monkeypatch.setattr(exhaustive, "CHUNK", 1)
+    assert check_sampled_queries(transformer, other, Task(2), 100, seed=7) == at_once
+
+
+@pytest.mark.parametrize(
+    "logits",
+    [
+        np.array([[2**24], [-(2**24) + 1], [-(2**24)]], np.float32),
+        np.array([[2**61], [-(2**61) + 1], [-(2**61)]]),
+        np.array([[127], [-126], [-128]], np.int8),
+        np.array([[2**70], [-(2**70) + 1], [-(2**80)]], object),
+        np.array([[5.0], [2**53], [2**53 - 1]]),
+    ],
+)
+@pytest.mark.parametrize("answer", [0, 1, 2])
+def test_margins_are_exact_in_every_type(logits: np.ndarray, answer: int) -> None:
+    values = [int(value) for value in logits[:, 0].tolist()]
+    expected = values[answer] - max(values[:answer] + values[answer + 1 :])
+    assert int(margins_of(logits.copy(), np.array([answer]))[0][0]) == expected
+
+
+def test_a_sample_does_not_depend_on_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    system, other = FactSystem.random(7, 2), FactSystem.random(7, 2, seed=1)
+    models = t2.construct(system, 2, 3), t2.construct(other, 2, 3)
+    whole = [check_sampled_queries(model, system, Task(2), 90, seed=3) for model in models]
+    monkeypatch.setattr(exhaustive, "CHUNK", 1)
+    assert [check_sampled_queries(model, system, Task(2), 90, seed=3) for model in models] == whole
+
+
 def test_sampling_one_query_checks_no_other() -> None:
     """Of eight queries one is broken: a sample of one finds it for some seeds and not for others."""
     transformer = t1.construct(SYSTEM)
@@ -189,3 +259,13 @@ def test_softmax_is_not_run_exactly() -> None:
     model = named("T3 parabola, softmax")
     with pytest.raises(InputError, match="softmax"):
         check_every_query(model.build(SYSTEM, 1), SYSTEM, model.task(1))
+
+
+def test_a_result_says_why_it_does_not_hold() -> None:
+    """One system unless told; the counterexample where there is one, else the reason, else nothing."""
+    failure = found(check_every_query(t1.construct(SYSTEM), FactSystem([[1, 0, 2, 3], [0, 1, 2, 3]]), Task()))
+    assert Result("holds", 3).systems == 1
+    assert (Result("holds", 3).detail, Result("undecided", 3, reason="too wide").detail) == ("", "too wide")
+    assert Result("fails", 3, counterexample=failure, reason="too wide").detail == str(failure)
+    low = Result("undecided", 3, Fraction(-1), Fraction(2))
+    assert (low.margin, low.holds, Result("holds", 3).holds) == (-1, False, True)

@@ -200,6 +200,11 @@ def _measured(model: Transformer, system: FactSystem, task: Task, rounding: Any)
     return margins, errors
 
 
+def test_a_model_of_another_system_is_refused() -> None:
+    with pytest.raises(InputError, match="the model has 4 entities, but the system and the task need 3"):
+        check_rounded(t1.construct(FactSystem.random(4, 2)), FactSystem.random(3, 2), Task(), np.float32)
+
+
 def test_softmax_is_refused() -> None:
     system = FactSystem.random(3, 1)
     with pytest.raises(InputError, match="softmax"):
@@ -263,3 +268,8 @@ def test_an_error_beyond_all_floats_is_measured() -> None:
     assert 10**395 < found.largest_error < 10**397
     broken = dataclasses.replace(entry("T1"), build=lambda *_: model)
     assert check_rounding(broken, Sizes(2, 1, Setting()), "float32").coverage.endswith("above 2^1315")
+
+
+def test_a_model_of_another_system_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="the model has 4 entities, but the system and the task need 5"):
+        check_rounded(t1.construct(FactSystem.random(4, 2)), FactSystem.random(5, 2), Task(), bfloat16)

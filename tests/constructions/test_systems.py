@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import hypothesis
 import numpy as np
 import pytest
 
+from constructions.verification import systems
+from constructions.verification.exhaustive import check_every_query
+from constructions.verification.result import Result
 from constructions.verification.systems import check_all_classes, check_all_systems, check_systems, search_systems
 from constructions.weights import t1, t2, t3b
 from tests.helpers.models import EXACT, Model
@@ -101,19 +105,63 @@ def test_a_claim_above_the_margin_is_caught() -> None:
     assert not check_all_systems(t1.construct, 3, 1, Task(), 5).holds
 
 
+def doubled(system: FactSystem) -> Transformer:
+    """T1, whose margin is 2, with the read-out doubled unless relation 0 leaves 0 where it is."""
+    transformer = t1.construct(system)
+    return transformer if system.answers[0, 0] == 0 else dataclasses.replace(transformer, W_U=2 * transformer.W_U)
+
+
+def test_the_margin_of_many_systems_is_the_least() -> None:
+    home, away = FactSystem([[0, 1, 2], [1, 2, 0]]), FactSystem([[1, 0, 2], [1, 2, 0]])
+    for order in ([home, away], [away, home]):
+        found = check_systems(doubled, order, Task(), 2)
+        assert (found.holds, found.low, found.high, found.queries, found.systems) == (True, 2, 2, 12, 2)
+    assert check_systems(doubled, [away], Task(), 4).low == 4
+    assert search_systems(doubled, Task(), 2).low == 2
+
+
+def test_no_more_than_a_positive_margin_is_asked_for_unless_it_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims: list[int] = []
+
+    def check(transformer: Transformer, system: FactSystem, task: Task, claimed_margin: int) -> Result:
+        claims.append(claimed_margin)
+        return check_every_query(transformer, system, task, claimed_margin)
+
+    monkeypatch.setattr(systems, "check_every_query", check)
+    for claimed in ((), (2,)):
+        claims.clear()
+        check_systems(t1.construct, [UNLUCKY], Task(), *claimed)
+        check_all_systems(t1.construct, 3, 1, Task(), *claimed)
+        check_all_classes(t1.construct, 3, 1, Task(), *claimed)
+        search_systems(t1.construct, Task(), *claimed, examples=3)
+        assert set(claims) == set(claimed or (0,))
+        assert len(claims) >= 1 + 6 + 3 + 3
+
+
+def mixed_up(system: FactSystem) -> Transformer:
+    """T1, with relations 0 and 1 exchanged."""
+    order = np.arange(system.relations)
+    order[:2] = order[:2][::-1]
+    return t1.construct(FactSystem(system.answers[order]))
+
+
 def test_searching_shrinks_to_the_smallest_failing_system() -> None:
-    """A construction that mixes up relations 0 and 1 fails first on two entities that they exchange differently."""
-
-    def mixed_up(system: FactSystem) -> Transformer:
-        order = np.arange(system.relations)
-        order[:2] = order[:2][::-1]
-        return t1.construct(FactSystem(system.answers[order]))
-
+    """Two relations that are exchanged fail first on two entities that they map differently."""
     verdict = search_systems(mixed_up, Task())
     failure = verdict.counterexample
     assert failure is not None
     assert failure.system in (FactSystem([[0, 1], [1, 0]]), FactSystem([[1, 0], [0, 1]]))
     assert (failure.subject, failure.word) == (0, (0,))
+
+
+def test_searching_does_not_depend_on_the_profile_that_is_loaded() -> None:
+    before, found = hypothesis.settings.get_current_profile_name(), search_systems(mixed_up, Task())
+    hypothesis.settings.register_profile("other", phases=[hypothesis.Phase.explicit], max_examples=1)
+    hypothesis.settings.load_profile("other")
+    try:
+        assert search_systems(mixed_up, Task()) == found
+    finally:
+        hypothesis.settings.load_profile(before)
 
 
 def test_searching_sound_constructions() -> None:

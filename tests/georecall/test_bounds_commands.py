@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,7 +20,9 @@ from bounds.counting.kinds import KINDS
 from bounds.lower.dichotomy import fixed_readout
 from bounds.suite.checks import CLAIMS, checks_of_preset
 from bounds.tables import command
+from bounds.tables.command import Counted
 from bounds.tables.dimensions import BoundSetting, upper_rows
+from theory.errors import InputError
 from theory.records.ledger import run_check
 
 
@@ -158,6 +162,100 @@ def test_every_lower_bound_has_checks_that_hold() -> None:
     for check in checks:
         row = run_check(check)
         assert row.status == "holds", row
+
+
+def test_checks_say_how_many_sizes_they_took() -> None:
+    # 1 to 40 have 158 divisors together (A006218), and there are five numbers of relations.
+    coverage = {check.construction: check for check in checks_of_preset(["T1c", "T8"], "quick")}
+    assert run_check(coverage["no gap"]).coverage.endswith(f"at {158 * 5} sizes")
+    assert run_check(coverage["no errors"]).coverage.endswith(f"at {28 * 5} sizes")
+
+
+@pytest.mark.parametrize(
+    ("kind", "off", "status"),
+    [
+        ("exact", 0, "holds"), ("exact", 1, "fails"), ("exact", -1, "fails"),
+        ("upper bound", 0, "holds"), ("upper bound", 1, "holds"), ("upper bound", -1, "fails"),
+    ],
+)  # fmt: skip
+def test_a_count_of_answer_vectors_is_held_against_the_list(
+    kind: str, off: int, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bounds.suite.checks._listable", lambda *sizes: sizes == (3, 2, 2))
+    monkeypatch.setattr(
+        "bounds.suite.checks.answer_vectors", lambda *sizes: Count(25 + off, kind, "planted")
+    )  # T_2 = 25
+    (check,) = checks_of_preset(["T2d"], "quick")
+    assert run_check(check).status == status
+
+
+def counted(**changes: Any) -> Counted:
+    return replace(Counted("answer-vectors", 3, 2, 2, Count(25, "exact", "a formula"), None, 25), **changes)
+
+
+@pytest.mark.parametrize(
+    ("found", "agrees", "line"),
+    [
+        (counted(), True, "25"),
+        (counted(listed=24), False, "25 (but listing every object gives 24)"),
+        (counted(listed=None), True, "25"),
+        (counted(count=Count(30, "upper bound", "a sum")), True, "30 (an upper bound: a sum)"),
+        (counted(count=Count(25, "upper bound", "a sum")), True, "25 (an upper bound: a sum)"),
+        (
+            counted(count=Count(24, "upper bound", "a sum")),
+            False,
+            "24 (an upper bound: a sum) (but listing every object gives 25)",
+        ),
+        (counted(logarithm=("1.39", "1.40")), True, "1.39 .. 1.40"),
+        (counted(count=None, logarithm=("1.40", "1.40"), listed=None), True, "1.40"),
+    ],
+)
+def test_a_count_agrees_with_the_list_or_is_above_it(found: Counted, agrees: bool, line: str) -> None:
+    assert (found.agrees, found.line) == (agrees, line)
+
+
+def test_a_count_is_json_with_digits_as_text() -> None:
+    assert json.loads(counted().as_json()) == {
+        "kind": "answer-vectors", "entities": 3, "relations": 2, "hops": 2, "count": "25", "exact": True,
+        "method": "a formula", "log10": None, "listed": "25", "agrees": True,
+    }  # fmt: skip
+    bare = json.loads(counted(count=None, logarithm=("1.39", "1.40"), listed=None).as_json())
+    assert (bare["count"], bare["exact"], bare["method"]) == (None, None, "logarithm of a factorial")
+    assert (bare["log10"], bare["listed"], bare["agrees"]) == (["1.39", "1.40"], None, True)
+    assert json.loads(counted(count=Count(30, "upper bound", "a sum")).as_json())["exact"] is False
+
+
+def test_kinds_are_explained_in_one_column() -> None:
+    width = max(map(len, KINDS))
+    for line, name in zip(command.explanations(), KINDS, strict=True):
+        assert line[: width + 2] == name.ljust(width + 2)
+        assert line[width + 2] != " "
+
+
+@pytest.mark.parametrize(
+    ("option", "least", "most"), [("entities", 2, 10**12), ("relations", 1, 1000), ("hops", 1, 64), ("bits", 1, 10**6)]
+)
+def test_sizes_are_taken_up_to_their_limits(option: str, least: int, most: int) -> None:
+    sizes = {"entities": "4", "relations": "2", "hops": "1", "bits": "1"}
+    for size in (least, most):
+        command.table(**(sizes | {option: str(size)}))
+    for size in (least - 1, most + 1):
+        with pytest.raises(InputError, match=f"{option} must be whole numbers from {least} to {most}"):
+            command.table(**(sizes | {option: str(size)}))
+    assert command.table(**sizes, shared_bits=str(10**30)).startswith("Embedding dimension\n")
+    assert command.table(**sizes, depth=True).startswith("Capacity against depth\n")
+    with pytest.raises(InputError, match="shared bits must be whole numbers"):
+        command.table(**sizes, shared_bits=str(10**30 + 1))
+
+
+def test_rows_of_depth_are_counted_before_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for every number of tokens that a stride of k hops gives: 1, 2, 3, 4, 6, 12 of 12, and 1, 2 of 2."""
+    monkeypatch.setattr(command, "MOST_ROWS", 2 * 3 * (6 + 2))
+    sizes = {"entities": "4,8", "relations": "1:3", "bits": "1", "depth": True}
+    rows = json.loads(command.table(**sizes, hops="2,12", layout="json"))
+    assert len(rows) == 48
+    with pytest.raises(InputError, match="54 rows are too many for one table of depth; at most 48 are computed"):
+        command.table(**sizes, hops="1,2,12")
 
 
 def test_checks_say_no(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,11 @@ PACKAGES = ("theory", "constructions", "bounds", "empirical", "paper_figs", "geo
 
 # What parses foreign bytes, by the last two parts of its name (or the last), and the only modules that may call it.
 READING, DATABASE = "theory/records/reading.py", "empirical/execution/database.py"
+STAMP = "theory/records/stamp.py"  # of our own making, read where no library is installed
 PRETRAINED = {"empirical/probing/language_models/pretrained.py", "empirical/probing/language_models/checkpoints.py"}
 PARSERS: dict[str, set[str]] = {
     "json.load": {READING},
-    "json.loads": {READING},
+    "json.loads": {READING, STAMP},
     "np.load": {READING},
     "np.fromfile": {READING},
     "np.memmap": {READING},

@@ -6,6 +6,8 @@ begins with its identifier; a construction has its formulas, and every rung that
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from bounds.suite import checks as of_bounds
@@ -31,9 +33,9 @@ def checks_of(identifier: str) -> list[Check]:
 
 
 @every_theorem
-def test_every_theorem_is_checked_by_more_than_lemmas(theorem: Theorem) -> None:
+def test_every_theorem_is_checked_by_more_than_proofs(theorem: Theorem) -> None:
     kinds = {check.kind for check in checks_of(theorem.identifier)}
-    assert kinds - {"proof"}, f"nothing but lemmas checks {theorem.identifier}"
+    assert kinds - {"proof", "Coq"}, f"nothing but proofs checks {theorem.identifier}"
 
 
 @every_theorem
@@ -71,6 +73,15 @@ def test_every_theorem_has_a_module_and_a_test(theorem: Theorem) -> None:
     (row,) = [row for row in claim_map() if row.theorems == (theorem.identifier,) and row.claim == theorem.title]
     assert row.files, f"no module of constructions or bounds begins with {theorem.identifier}"
     assert row.tests, f"no test imports what {theorem.identifier} stands in"
+
+
+@every_construction
+def test_every_construction_has_a_test_of_its_own(entry: Entry) -> None:
+    """Beside those that go through all: some test builds it by the name of its module."""
+    module = entry.theorem.lower()
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    imports = re.compile(rf"^from constructions\.weights import (?:.*\W)?{module}\b", re.MULTILINE)
+    assert any(map(imports.search, sources)), f"no test imports constructions.weights.{module}"
 
 
 def test_the_map_is_the_page() -> None:

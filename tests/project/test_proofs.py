@@ -10,6 +10,7 @@ import dataclasses
 import json
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,15 @@ from constructions.weights.catalogue import Setting, entry
 from proofs import check, compare
 from tests.helpers.blocks import ROOT
 from theory import FactSystem, Transformer
+from theory.lemmas import collection
+from theory.records import stamp
+from theory.records.ledger import RUNGS
+from theory.statements.document import as_markdown
 from theory.statements.registry import theorems
 
 PROOFS = ROOT / "proofs"
 SOURCES = sorted(PROOFS.glob("*.v"))
-needs_coq = pytest.mark.skipif(
-    shutil.which("coqc") is None, reason=f"Coq is not installed; the proofs need {check.PACKAGES}"
-)
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason=check.ABSENT)
 
 
 def folder_with(tmp_path: Path, **files: str) -> Path:
@@ -37,8 +40,8 @@ def folder_with(tmp_path: Path, **files: str) -> Path:
     return tmp_path
 
 
-def stamped(folder: Path, answer: str = check.CLOSED) -> Path:
-    check.write_stamp(check.statements(folder), {"T.t": answer}, folder)
+def stamped(folder: Path, answer: str = stamp.CLOSED) -> Path:
+    check.write_stamp(stamp.statements(folder), {"T.t": answer}, folder)
     return folder
 
 
@@ -46,7 +49,7 @@ def stamped(folder: Path, answer: str = check.CLOSED) -> Path:
 
 
 def test_the_list_names_theorems_that_are_there() -> None:
-    for statement in check.statements():
+    for statement in stamp.statements():
         assert statement.identifier in theorems()
         assert statement.theorems
         for theorem in statement.theorems:
@@ -56,7 +59,7 @@ def test_the_list_names_theorems_that_are_there() -> None:
 
 
 def test_every_theorem_is_listed() -> None:
-    listed = {theorem for statement in check.statements() for theorem in statement.theorems}
+    listed = {theorem for statement in stamp.statements() for theorem in statement.theorems}
     there = {
         f"{path.stem}.{name}"
         for path in SOURCES
@@ -70,12 +73,20 @@ def test_a_file_begins_with_what_it_proves(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("(** * ")
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_a_file_mirrors_python_that_is_there(path: Path) -> None:
+    header = path.read_text(encoding="utf-8").split("*)")[0]
+    for named in re.findall(r"\[((?:theory|constructions|bounds)/[\w/]+\.py)\]", header):
+        assert (ROOT / named).is_file(), named
+
+
 def test_the_page_says_what_is_proved_and_what_is_not() -> None:
     page = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if re.match(r"\| T\d+\w* \|", line)]
-    assert rows == check.page_rows(check.statements())
-    proved = {statement.identifier for statement in check.statements()}
-    assert f"No theorem in Coq yet: {', '.join(each for each in theorems() if each not in proved)}." in page
+    assert rows == check.page_rows(stamp.statements())
+    proved = {statement.identifier for statement in stamp.statements()}
+    *_, rest = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8").split("## Not in Coq yet\n\n")
+    assert rest.partition(":")[0].split(", ") == [each for each in theorems() if each not in proved]
 
 
 def test_the_page_quotes_theorems_as_they_stand() -> None:
@@ -131,45 +142,122 @@ def test_without_coq_the_packages_are_named(
 # The stamp.
 
 
+def checked(folder: Path) -> dict[str, tuple[str, ...]]:
+    return {each.identifier: each.theorems for each in stamp.read_stamp(folder).statements}
+
+
 def test_a_stamp_counts(tmp_path: Path) -> None:
     folder = stamped(folder_with(tmp_path, T="", U=""))
-    assert check.machine_checked(folder) == {"T1": ("T.t",)}
+    assert checked(folder) == {"T1": ("T.t",)}
+    assert stamp.read_stamp(folder).fault == ""
+    assert str(stamp.read_stamp(folder)).startswith("1 theorems compiled by Coq ")
 
 
 def test_no_stamp_counts_for_nothing(tmp_path: Path) -> None:
-    assert check.machine_checked(folder_with(tmp_path, T="")) == {}
+    found = stamp.read_stamp(folder_with(tmp_path, T=""))
+    assert (found.statements, found.fault, str(found)) == ((), "", "not compiled here")
+
+
+def test_without_proofs_nothing_is_stated_or_checked(tmp_path: Path) -> None:
+    """As in an installed package."""
+    assert stamp.statements(tmp_path / "proofs") == []
+    assert stamp.read_stamp(tmp_path / "proofs") == stamp.Stamp()
 
 
 @pytest.mark.parametrize("name", ["T.v", "U.v", "theorems.toml"])
-def test_a_stale_stamp_counts_for_nothing(tmp_path: Path, name: str) -> None:
-    folder = stamped(folder_with(tmp_path, T="", U=""))
-    with (folder / name).open("a", encoding="utf-8") as file:
-        file.write("\n")
-    assert check.machine_checked(folder) == {}
+def test_a_stale_stamp_counts_for_nothing_and_says_so(tmp_path: Path, name: str) -> None:
+    folder = stamped(folder_with(tmp_path, T="(** t *)", U="(** u *)"))
+    path = folder / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    found = stamp.read_stamp(folder)
+    assert (found.statements, found.fault) == (
+        (),
+        f"the stamp of the proofs is stale: {name} changed since `make proofs`",
+    )
+    path.write_bytes(content)
+    assert checked(folder) == {"T1": ("T.t",)}
 
 
-def test_a_stamp_without_a_new_file_counts_for_nothing(tmp_path: Path) -> None:
-    folder = stamped(folder_with(tmp_path, T=""))
-    (folder / "U.v").write_text("", encoding="utf-8")
-    assert check.machine_checked(folder) == {}
+@pytest.mark.parametrize("files", [{"T": ""}, {"T": "", "U": "", "V": ""}])
+def test_a_file_more_or_less_makes_the_stamp_stale(tmp_path: Path, files: dict[str, str]) -> None:
+    folder = stamped(folder_with(tmp_path, **files))
+    if "U" in files:
+        (folder / "U.v").unlink()
+    else:
+        (folder / "U.v").write_text("", encoding="utf-8")
+    assert checked(folder) == {}
+    assert "U.v changed" in stamp.read_stamp(folder).fault
 
 
 def test_a_stamped_assumption_counts_for_nothing(tmp_path: Path) -> None:
-    assert check.machine_checked(stamped(folder_with(tmp_path, T=""), "Axioms:\nclassic : ...")) == {}
+    assert checked(stamped(folder_with(tmp_path, T=""), "Axioms:\nclassic : ...")) == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": 1}', "\0"])
 def test_a_damaged_stamp_counts_for_nothing(tmp_path: Path, text: str) -> None:
     folder = folder_with(tmp_path, T="")
     (folder / "stamp.json").write_text(text, encoding="utf-8")
-    assert check.machine_checked(folder) == {}
+    assert checked(folder) == {}
+    assert "cannot be read" in stamp.read_stamp(folder).fault
 
 
 def test_a_stamp_without_a_theorem_counts_for_nothing(tmp_path: Path) -> None:
     folder = stamped(folder_with(tmp_path, T=""))
-    stamp = json.loads((folder / "stamp.json").read_text(encoding="utf-8"))
-    (folder / "stamp.json").write_text(json.dumps({**stamp, "theorems": {}}), encoding="utf-8")
-    assert check.machine_checked(folder) == {}
+    written = json.loads((folder / "stamp.json").read_text(encoding="utf-8"))
+    (folder / "stamp.json").write_text(json.dumps({**written, "theorems": {}}), encoding="utf-8")
+    assert checked(folder) == {}
+
+
+# The rung.
+
+
+def kinds_with(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The ledger's checks of T1 that stand on Coq, by construction, with the rung of their rows."""
+    found = stamp.read_stamp(folder)
+    monkeypatch.setattr(collection, "read_stamp", lambda: found)
+    checks = collection.checks_of_claims(["T1"])
+    return {check.construction: check.run().rung for check in checks if check.kind == "Coq"}
+
+
+def test_machine_checked_is_the_highest_rung() -> None:
+    assert RUNGS[-2:] == ("symbolic", "machine-checked")
+
+
+def test_a_stamped_statement_stands_on_the_rung_with_the_name_of_its_theorem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kinds_with(stamped(folder_with(tmp_path, T="")), monkeypatch) == {"T.t": "machine-checked"}
+    assert [check for check in collection.checks_of_claims(["T1b"]) if check.kind == "Coq"] == []
+
+
+def test_what_a_statement_leaves_out_is_said() -> None:
+    row = collection.machine_checked(stamp.Statement("T1b", ("T1b.T1b",), "the circle"))
+    assert row.coverage == "all sizes, by the Coq theorems T1b.T1b; not checked of it: the circle"
+
+
+def test_a_changed_byte_takes_the_rung_away_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = stamped(folder_with(tmp_path, T=""))
+    (folder / "T.v").write_text(" ", encoding="utf-8")
+    assert kinds_with(folder, monkeypatch) == {}
+    assert caplog.messages == ["the stamp of the proofs is stale: T.v changed since `make proofs`"]
+
+
+def test_without_a_stamp_nothing_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert kinds_with(folder_with(tmp_path, T=""), monkeypatch) == {}
+    assert caplog.messages == []
+
+
+def test_the_page_of_theorems_names_the_coq_theorems() -> None:
+    page = as_markdown()
+    for statement in stamp.statements():
+        section = page.split(f"\n## {statement.identifier}. ")[1].split("\n## ")[0]
+        for theorem in statement.theorems:
+            assert f"`{theorem}`" in section
 
 
 # Coq's part.
@@ -179,10 +267,18 @@ def test_a_stamp_without_a_theorem_counts_for_nothing(tmp_path: Path) -> None:
 def test_the_proofs_compile_and_assume_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert check.main() == 0
     printed = capfd.readouterr().out
-    for statement in check.statements():
+    for statement in stamp.statements():
         for theorem in statement.theorems:
             assert re.search(rf"{theorem.split('.')[1]} .* none$", printed, re.MULTILINE), theorem
-    assert check.machine_checked() == {each.identifier: each.theorems for each in check.statements()}
+    assert checked(PROOFS) == {each.identifier: each.theorems for each in stamp.statements()}
+
+
+@needs_coq
+def test_two_at_once_do_not_compile_into_each_others_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = folder_with(tmp_path, T="Theorem t : 1 = 1. Proof. reflexivity. Qed.\n")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(check.compile_all, [folder] * 2))
+    assert capfd.readouterr().out.count("coqc -q") == 1
 
 
 CLASSICAL = "From Coq Require Import Classical.\nTheorem t (P : Prop) : P \\/ ~ P. Proof. exact (classic P). Qed.\n"
@@ -204,7 +300,7 @@ def test_what_does_not_stand_is_refused(
     folder = stamped(folder_with(tmp_path, T=text))
     assert check.main(folder) == 1
     assert reason in capfd.readouterr().err
-    assert check.machine_checked(folder) == {}
+    assert checked(folder) == {}
 
 
 @needs_coq
@@ -218,7 +314,7 @@ def test_the_theorems_are_about_the_weights_and_numbers_of_python() -> None:
 def test_every_construction_with_a_proof_is_compared() -> None:
     """A theorem on weights, one that says what they cost (.._size), needs a case."""
     compared = {case.file for case in compare.CASES}
-    listed = [theorem.split(".") for statement in check.statements() for theorem in statement.theorems]
+    listed = [theorem.split(".") for statement in stamp.statements() for theorem in statement.theorems]
     assert {file for file, name in listed if name.endswith("_size")} == compared
 
 
@@ -300,5 +396,6 @@ def test_coqs_lists_are_read() -> None:
 
 @needs_coq
 def test_what_coq_does_not_accept_is_told() -> None:
+    check.compile_all()
     with pytest.raises(RuntimeError, match="nothing_there"):
         compare.evaluate(["T1"], ["nothing_there"])

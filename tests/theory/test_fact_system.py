@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from constructions.weights import t2e, t3b
 from theory import FactSystem, InputError, all_systems, all_words, relabelling_classes
-from theory.definitions.strategies import fact_systems, words
+from theory.definitions.fact_system import all_map_systems
+from theory.definitions.strategies import fact_systems, map_systems, words
 
 # g_0 = (0 1 2), a rotation; g_1 swaps 0 and 1.
 ROTATE_AND_SWAP = FactSystem(np.array([[1, 2, 0], [1, 0, 2]]))
@@ -46,9 +48,6 @@ def test_answers_are_copied_and_read_only() -> None:
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ([[0, 1, 2], [0, 1, 1]], "relation 1 is not a permutation: entities 1 and 2 both have the answer 1"),
-        ([[0, 2, 2, 2]], "relation 0 is not a permutation: entities 1 and 2 both have the answer 2"),
-        ([[1, 0, 0, 1]], "relation 0 is not a permutation: entities 1 and 2 both have the answer 0"),
         ([[0, 1], [1, 0], [0, 2]], "relation 2: the answer for entity 1 is 2, not in 0..1"),
         ([[0, 1], [-1, 0]], "relation 1: the answer for entity 0 is -1, not in 0..1"),
         (np.zeros((0, 3), int), "answers has shape [0, 3]; it must be [relations >= 1, entities >= 2]"),
@@ -200,7 +199,6 @@ def graph_of(edges: list[Any], nodes: list[Any] | None = None, kind: Any = netwo
         (graph_of([(0, 1, 0), (1, 0, 0), (0, 0, 1)]), "node 1 has no outgoing edge of relation 1"),
         (graph_of([(0, 1, 0), (0, 0, 0)]), "node 0 has two outgoing edges of relation 0"),
         (graph_of([(0, 0, 0), (0, 0, 1)]), "a fact system needs at least 2 entities, not 1"),
-        (graph_of([(0, 1, 0), (1, 1, 0)]), "relation 0 is not a permutation: entities 0 and 1 both have the answer 1"),
         (graph_of([(0, 1, "wife"), (1, 0, "wife")]), "edge 0 -> 1 has key 'wife'"),
         (graph_of([(0, 1, -1), (1, 0, -1)]), "edge 0 -> 1 has key -1"),
         (
@@ -278,3 +276,47 @@ CLASSES = {
 @pytest.mark.parametrize(("entities", "relations"), CLASSES)
 def test_as_many_classes_as_published(entities: int, relations: int) -> None:
     assert sum(1 for _ in relabelling_classes(entities, relations)) == CLASSES[entities, relations]
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([[0, 1, 2], [0, 1, 1]], "relation 1 is not a permutation: entities 1 and 2 both have the answer 1"),
+        ([[0, 2, 2, 2]], "relation 0 is not a permutation: entities 1 and 2 both have the answer 2"),
+        ([[1, 0, 0, 1]], "relation 0 is not a permutation: entities 1 and 2 both have the answer 0"),
+    ],
+)
+def test_maps_are_systems_and_are_named_where_bijections_are_needed(answers: list[list[int]], message: str) -> None:
+    system = FactSystem(answers)
+    assert not system.bijective
+    assert FactSystem.from_networkx(system.to_networkx()) == system
+    for needs in (system.inverse, lambda: t2e.construct(system, 2), lambda: t3b.construct_learned(system, 3, 2)):
+        with pytest.raises(InputError, match=message):
+            needs()
+
+
+def test_bijections_have_an_inverse() -> None:
+    system = FactSystem.random(7, 3)
+    assert system.bijective
+    system.require_bijections("nothing")
+    assert (np.take_along_axis(system.inverse().answers, system.answers, axis=1) == np.arange(7)).all()
+
+
+def test_random_maps_are_functions_of_their_sizes_and_seed() -> None:
+    system = FactSystem.random(50, 3, seed=2, maps=True)
+    assert system == FactSystem.random(50, 3, seed=2, maps=True)
+    assert system != FactSystem.random(50, 3, seed=3, maps=True)
+    assert not system.bijective
+
+
+def test_all_systems_of_maps() -> None:
+    listed = list(all_map_systems(3, 2))
+    assert len(set(listed)) == len(listed) == 3**6
+    assert {system for system in listed if system.bijective} == set(all_systems(3, 2))
+
+
+@given(map_systems())
+def test_drawn_maps_are_systems(system: FactSystem) -> None:
+    assert 2 <= system.entities <= 9
+    assert 1 <= system.relations <= 4
+    assert FactSystem(system.answers) == system

@@ -130,7 +130,6 @@ def test_truncated_model_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("facts.json", b"[[0, 0]]", "relation 0 is not a permutation: entities 0 and 1 both have the answer 0"),
         ("facts.json", b"[[0, 2]]", "relation 0: the answer for entity 1 is 2, not in 0..1"),
         ("facts.json", b"[[0, 1], [0]]", "rows of different lengths"),
         ("facts.json", b"[[0, 1.5]]", "answers[0][1] is 1.5; a whole number is expected"),

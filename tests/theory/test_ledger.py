@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from constructions.suite import checks
-from constructions.verification.certificate import Certificate
-from constructions.weights import t1b
+from constructions.verification.result import Result
+from constructions.weights import t1, t1b
 from constructions.weights.catalogue import CATALOGUE, Setting
 from theory import FactSystem, InputError, Task
 from theory.records.files import save_model, save_system
@@ -58,10 +58,10 @@ def test_fractions_too_many_to_list_are_certified_or_refused(
 ) -> None:
     """Never an empty ledger, which would end with status 1."""
 
-    def certify(*arguments: Any) -> Certificate:
+    def certify(*arguments: Any) -> Result:
         if not takes_fractions:
             raise InputError("it takes integers")
-        return Certificate(True, 10, Fraction(1, 2), "")
+        return Result("holds", 10, Fraction(1, 2))
 
     system = FactSystem.random(5, 2)
     weights, facts = tmp_path / "m.safetensors", tmp_path / "g.npy"
@@ -94,3 +94,14 @@ def test_more_hops_than_can_be_written_out_are_refused(name: str) -> None:
     """2^(10^12) words would be counted for ever."""
     with pytest.raises(InputError, match=f"{name} is 1000000000000; at most 10000 can be built"):
         Setting(**{name: 10**12})
+
+
+@pytest.mark.parametrize("maps", [False, True])
+def test_facts_that_are_no_bijections_are_told(maps: bool, tmp_path: Path) -> None:
+    system = FactSystem.random(9, 2, maps=maps)
+    weights, facts = tmp_path / "m.safetensors", tmp_path / "g.json"
+    save_model(t1.construct(system), Task(), weights)
+    save_system(system, facts)
+    for row in checks.check_model(weights, facts, rational=False):
+        assert row.status == "holds"
+        assert ("not all relations are bijections" in row.coverage) == maps

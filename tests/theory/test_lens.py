@@ -149,7 +149,7 @@ def test_a_bias_decides_whether_a_model_holds(tmp_path: Path) -> None:
     assert "b_V, b_O folded into one more coordinate" in assumed
     assert loaded.dimension == model.dimension + 1
     assert check_every_query(loaded, SYSTEM, task).holds
-    assert certify(loaded, SYSTEM, task).accepted
+    assert certify(loaded, SYSTEM, task).holds
     alone = as_lens_saves_it(model, **{name("V"): 9 * bias[None]})
     safetensors.numpy.save_file(alone, path, {"attention": "uniform"})
     assert not check_every_query(load_model(path, 5)[0], SYSTEM, task).holds

@@ -217,3 +217,13 @@ def test_an_extent_is_what_is_built(one: Entry) -> None:
     assert int(model.W_U.any(axis=1).sum()) <= found.read
     block = model.blocks[-1]
     assert not found.dense or bool((block.W_in != 0).all(axis=0).all())
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("claim", suite.CLAIMS)
+def test_astronomic_sizes_are_told_or_refused_in_a_line(claim: str) -> None:
+    """Numbers of thousands of digits go through every formula and every line that tells of them."""
+    result = run("verify", claim, "--entities", "9", "--relations", "9", "--hops", "10000")
+    assert result.exit_code in (0, 2)
+    assert all(len(line) < 300 for line in result.stderr.splitlines())
+    assert run("verify", claim, "--entities", "9", "--relations", "9", "--hops", "10001").exit_code == 2

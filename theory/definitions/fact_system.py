@@ -1,8 +1,8 @@
-"""Fact systems: R relations, each a bijection of the same N entities.
+"""Fact systems: R relations, each a map of the same N entities to themselves, and in most theorems a bijection.
 
-A fact system is g = (g_0 .. g_{R-1}), each g_r a permutation of 0..N-1: the R-regular edge-coloured digraph with an
-edge x -> g_r(x) of colour r. A *word* w = (r_1 .. r_k) is followed from left to right, g_w(x) = g_{r_k}(.. g_{r_1}(x)),
-and a *query* is a pair (x, w).
+A fact system is g = (g_0 .. g_{R-1}): the edge-coloured digraph with an edge x -> g_r(x) of colour r, which is
+R-regular when each g_r is a permutation of 0..N-1. Theorem T10 is about arbitrary maps. A *word* w = (r_1 .. r_k) is
+followed from left to right, g_w(x) = g_{r_k}(.. g_{r_1}(x)), and a *query* is a pair (x, w).
 
 The idea of relations as random bijections onto one shared attribute set is that of "Geometric Factual Recall in
 Transformers" (arXiv 2605.12426); the definitions are stated here in full.
@@ -29,10 +29,10 @@ Words = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class FactSystem:
-    """R permutations of N entities.
+    """R maps of N entities to themselves; `bijective` when each of them is a permutation.
 
     `answers` has shape [R, N] and `answers[r, x] = g_r(x)`; it is copied and made read-only. Two systems are equal when
-    their answers are. Raises InputError, naming the row, unless R >= 1, N >= 2 and each row is a permutation of 0..N-1.
+    their answers are. Raises InputError, naming the row, unless R >= 1, N >= 2 and every answer is one of 0..N-1.
     """
 
     answers: NDArray[np.int64]
@@ -50,6 +50,23 @@ class FactSystem:
         """R, the number of relations."""
         return int(self.answers.shape[0])
 
+    @property
+    def bijective(self) -> bool:
+        """Whether every relation is a permutation of the entities."""
+        return bool((np.sort(self.answers, axis=1) == np.arange(self.entities)).all())
+
+    def require_bijections(self, what: str) -> None:
+        """InputError, saying that `what` needs them and naming the first relation that is no permutation."""
+        for relation, row in enumerate(self.answers):
+            counts = np.bincount(row, minlength=self.entities)
+            if counts.max() > 1:
+                answer = int(counts.argmax())
+                first, second = np.flatnonzero(row == answer)[:2]
+                raise InputError(
+                    f"{what} needs bijections, and relation {relation} is not a permutation: entities {first} and "
+                    f"{second} both have the answer {answer}"
+                )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FactSystem) and np.array_equal(self.answers, other.answers)
 
@@ -62,12 +79,14 @@ class FactSystem:
         return f"FactSystem(entities={self.entities}, relations={self.relations})"
 
     @classmethod
-    def random(cls, entities: int, relations: int, seed: int = 0) -> FactSystem:
-        """R independent uniform permutations, a function of (N, R, seed) alone (numpy's PCG64)."""
+    def random(cls, entities: int, relations: int, seed: int = 0, *, maps: bool = False) -> FactSystem:
+        """R independent uniform permutations, or with `maps` any maps, a function of these alone (numpy's PCG64)."""
         check_count("entities", entities, at_least=2)
         check_count("relations", relations)
         check_count("seed", seed, at_least=0)
         generator = np.random.default_rng([seed, entities, relations])
+        if maps:
+            return cls(generator.integers(entities, size=(relations, entities)))
         return cls(np.stack([generator.permutation(entities) for _ in range(relations)]))
 
     def follow(self, word: Sequence[int]) -> NDArray[np.int64]:
@@ -90,7 +109,8 @@ class FactSystem:
         return np.array(here)
 
     def inverse(self) -> FactSystem:
-        """The system of the inverse permutations (every edge reversed)."""
+        """The system of the inverse permutations (every edge reversed). InputError when there are none."""
+        self.require_bijections("an inverse")
         return FactSystem(np.argsort(self.answers, axis=1))
 
     def relabelled(self, names: Sequence[int] | NDArray[np.int64]) -> FactSystem:
@@ -160,13 +180,6 @@ def _validated_answers(answers: object) -> NDArray[np.int64]:
         if outside.size:
             x = int(outside[0])
             raise InputError(f"relation {relation}: the answer for entity {x} is {row[x]}, not in 0..{entities - 1}")
-        counts = np.bincount(row, minlength=entities)
-        if counts.max() > 1:
-            answer = int(counts.argmax())
-            first, second = np.flatnonzero(row == answer)[:2]
-            raise InputError(
-                f"relation {relation} is not a permutation: entities {first} and {second} both have the answer {answer}"
-            )
     result = array.astype(np.int64)
     result.setflags(write=False)
     return result
@@ -211,6 +224,14 @@ def all_systems(entities: int, relations: int) -> Iterator[FactSystem]:
     permutations = [np.array(p) for p in itertools.permutations(range(entities))]
     for rows in itertools.product(permutations, repeat=relations):
         yield FactSystem(np.stack(rows))
+
+
+def all_map_systems(entities: int, relations: int) -> Iterator[FactSystem]:
+    """All N^(N·R) systems of maps, in lexicographic order. InputError for N < 2 or R < 1, at the first."""
+    check_count("entities", entities, at_least=2)
+    check_count("relations", relations)
+    for answers in itertools.product(range(entities), repeat=entities * relations):
+        yield FactSystem(np.array(answers).reshape(relations, entities))
 
 
 def relabelling_classes(entities: int, relations: int) -> Iterator[FactSystem]:

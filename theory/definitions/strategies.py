@@ -53,6 +53,18 @@ def _fact_systems(draw: DrawFn, entities: SearchStrategy[int], relations: Search
     return FactSystem(np.array([draw(permutations) for _ in range(draw(relations))]))
 
 
+def map_systems(entities: Size = ENTITIES, relations: Size = RELATIONS) -> SearchStrategy[FactSystem]:
+    """Fact systems of any maps (T10), of the sizes of `fact_systems`; they shrink towards constant maps to entity 0."""
+    return _map_systems(_sizes("entities", entities, 2), _sizes("relations", relations, 1))
+
+
+@st.composite
+def _map_systems(draw: DrawFn, entities: SearchStrategy[int], relations: SearchStrategy[int]) -> FactSystem:
+    size = draw(entities)
+    row = st.lists(st.integers(0, size - 1), min_size=size, max_size=size)
+    return FactSystem(np.array([draw(row) for _ in range(draw(relations))]))
+
+
 def words(relations: int, hops: Size = HOPS) -> SearchStrategy[tuple[int, ...]]:
     """Words of k relations out of 0..R-1, k = 1..4 unless told otherwise. InputError for R or k below 1."""
     letters = st.integers(0, check_count("relations", relations) - 1)

@@ -24,7 +24,7 @@ def binary_entropy(rate: Term) -> Term:
     return -rate * log2(rate) - (1 - rate) * log2(1 - rate)
 
 
-@lemma("T1.optimal", "sympy")
+@lemma("T1.optimal", "sympy", false={"surplus": N})
 def sign_codes_are_optimal(surplus: Term = 1) -> Proof:
     """As N grows, for every R, T1's bits a subject R·p over T1c's R·log2 N tend to 1, and so do all subjects' N·R·p
     over R·log2 N!: each ratio is at least 1 and below the same one with log2 N + 1 for p."""
@@ -38,14 +38,14 @@ def sign_codes_are_optimal(surplus: Term = 1) -> Proof:
     )
 
 
-@lemma("T1b.no-gap", "sympy")
+@lemma("T1b.no-gap", "sympy", false={"bits_left": 1})
 def no_gap(bits_left: Term = 0) -> Proof:
     """For N = 2^p with p = b·q, T1b's dimension R·q is exactly T1c's bound R·log2(N)/b, for all R, q, b."""
     q = sympy.symbols("q", positive=True)
     return by_identity(R * q, R * log2(2 ** (B * q - bits_left)) / B)
 
 
-@lemma("T1d.minimum", "z3")
+@lemma("T1d.minimum", "z3", false={"surplus": 1})
 def nested_ceilings(surplus: Term = 0) -> Proof:
     """For all real y > 0 and integers b >= 1, ⌈⌈y⌉/b⌉ is the least integer d with d·b >= y: T1d's lookup, with y =
     R·log2 N and ⌈y⌉ the bits of its index, has exactly the least dimension that T1c allows."""
@@ -61,7 +61,7 @@ def nested_ceilings(surplus: Term = 0) -> Proof:
     )
 
 
-@lemma("T2d.falling-factorial", "z3")
+@lemma("T2d.falling-factorial", "z3", false={"power": 2})
 def falling_factorial(power: Term = 1) -> Proof:
     """For all integers 1 <= n < N, (N - n)^n <= (N)_n <= N^n: R^k·log2(N - R^{k-1}) <= R·log2 (N)_{R^{k-1}} <= R^k·log2
     N at n = R^{k-1}."""
@@ -80,14 +80,14 @@ def falling_factorial(power: Term = 1) -> Proof:
     )
 
 
-@lemma("T2d.half", "z3")
+@lemma("T2d.half", "z3", false={"smallest": 1})
 def at_least_half(smallest: Term = 2) -> Proof:
     """For R >= 2 and 1 + R + .. + R^k <= N, N - R^{k-1} >= N/2: so R^k·(log2 N - 1) <= R^k·log2(N - R^{k-1})."""
     entities, relations, power = z3.Ints("N R R^(k-1)")
     return by_z3(2 * (entities - power) >= entities, relations >= smallest, power >= 1, relations * power <= entities)
 
 
-@lemma("T2.optimal", "sympy")
+@lemma("T2.optimal", "sympy", false={"exponent": 2})
 def direct_is_optimal(exponent: Term = 1) -> Proof:
     """As N grows, for all R, k, b, T2's bits a subject R^k·b·q over T2d's R·log2 (N)_{R^{k-1}} tend to 1.
 
@@ -98,7 +98,7 @@ def direct_is_optimal(exponent: Term = 1) -> Proof:
     return by_limit(R**K * (exponent * log2(N) + B) / (R**K * log2(N - n)), N, sympy.oo, 1)
 
 
-@lemma("T2c.dichotomy", "z3")
+@lemma("T2c.dichotomy", "z3", false={"share": 3})
 def dichotomy(share: Term = 8) -> Proof:
     """For all R, k, N, L >= 0 and m = ⌊N/(2R^{k-1})⌋ >= 1, B + m·d·b >= m·R^k·L implies d·b >= R^k·L/2 or B >= NRL/8.
 
@@ -114,7 +114,7 @@ def dichotomy(share: Term = 8) -> Proof:
     )
 
 
-@lemma("T2e.exponent", "sympy")
+@lemma("T2e.exponent", "sympy", false={"backward": 2})
 def exponent_halves(backward: Term = 1) -> Proof:
     """With k = 2f or 2f + 1, T2e's R^⌈k/2⌉·p coordinates over T2's R^k·p (at one bit) are R^-f: for every k >= 2 the
     ratio tends to 0 as R grows, and for every R >= 2 as k grows."""
@@ -129,7 +129,7 @@ def exponent_halves(backward: Term = 1) -> Proof:
     )
 
 
-@lemma("T3.no-exponent", "sympy")
+@lemma("T3.no-exponent", "sympy", false={"growth": 0})
 def chains_beat_direct(growth: Term = 1) -> Proof:
     """For every R >= 2 and q, T3's dimension R·q + 2 over T2's R^k·q tends to 0 as the number of hops k grows."""
     above_one, q = sympy.symbols("n q", positive=True)
@@ -137,7 +137,7 @@ def chains_beat_direct(growth: Term = 1) -> Proof:
     return by_limit((relations * q + 2) / (relations ** (growth * K) * q), K, sympy.oo, 0)
 
 
-@lemma("T8.no-error", "sympy")
+@lemma("T8.no-error", "sympy", false={"weight": 2})
 def no_error(weight: Term = 1) -> Proof:
     """As ε falls to 0, T8's bounds tend to T1c's, for all N and R: R·(log2 N - h(ε) - ε·log2(N-1)) to R·log2 N, and
     R·(log2 N! - N·h(ε) - N·ε·log2(N-1)) to R·log2 N!."""
@@ -148,5 +148,46 @@ def no_error(weight: Term = 1) -> Proof:
         {
             "universal": by_limit(R * (weight * log2(N) - lost), rate, 0, R * log2(N)),
             "every model": by_limit(R * (log_factorial - N * lost), rate, 0, R * log_factorial),
+        }
+    )
+
+
+@lemma("T10.free-edges", "z3", false={"letters": 1})
+def edges_are_entries(letters: Term = 0) -> Proof:
+    """For every R, the edge of relation r < R out of node u is entry (r, u) of the table of answers, number u·R + r:
+    two edges out of distinct nodes, or of distinct relations, are distinct entries, which maps may set freely."""
+    relations, u, v, r, s = z3.Ints("R u v r s")
+    known = [relations >= 1, u >= 0, v >= 0, r >= 0, s >= 0, r < relations + letters, s < relations + letters]
+    apart = z3.Or(u != v, r != s)
+    # A step from u to v is a step of R or more, from r to s one of less than R.
+    steps = [z3.Implies(u > v, (u - v) * relations >= relations), z3.Implies(v > u, (v - u) * relations >= relations)]
+    return all_of(
+        {
+            "steps": by_z3(z3.And(*steps), relations >= 1, u >= 0, v >= 0),
+            "entries": by_z3(u * relations + r != v * relations + s, *known, *steps, apart),
+        }
+    )
+
+
+@lemma("T10.no-gap", "sympy", false={"bits_left": 1})
+def maps_leave_no_gap(bits_left: Term = 0) -> Proof:
+    """For N = 2^p with p = b·q, T2's dimension R^k·q is exactly T10's bound R^k·log2(N)/b, for all R, k, q, b."""
+    q = sympy.symbols("q", positive=True)
+    return by_identity(R**K * q, R**K * log2(2 ** (B * q - bits_left)) / B)
+
+
+@lemma("T11.two-relations", "sympy", false={"centralisers": 1})
+def two_relations(centralisers: Term = 0) -> Proof:
+    """For R = 2 the sum over partitions has a 1 for each, so that T11 is (N!)²/p(N) tables; and for every R, with z_λ
+    <= N! and p partitions, at least (N!)^R/p."""
+    factorial, partitions = sympy.symbols("N! p", positive=True)
+    return all_of(
+        {
+            "two": by_identity(
+                factorial ** (2 * 2 - 2) / (partitions * factorial ** (2 - 2)), factorial**2 / partitions
+            ),
+            "any": by_identity(
+                factorial ** (2 * R - 2) / (partitions * factorial ** (R - 2 + centralisers)), factorial**R / partitions
+            ),
         }
     )

@@ -15,7 +15,7 @@ from theory.lemmas.positions import distance
 from theory.lemmas.proving import Proof, Term, all_of, between, by_invariant, by_z3, lemma
 
 
-@lemma("T3.relation-head", "z3")
+@lemma("T3.relation-head", "z3", false={"factor": 1})
 def relation_head(factor: Term = 2) -> Proof:
     """For all k <= τ <= 2k-1 the query (2τ² - 2(k-1)τ, -τ) and the keys (t, t²) score τ·(2st - t²) with s = τ-k+1,
     which is in 1..k: largest at t = s alone, by τ·(s - t)² >= τ·|s - t|."""
@@ -33,7 +33,7 @@ def relation_head(factor: Term = 2) -> Proof:
     )
 
 
-@lemma("T3.entity-head", "z3")
+@lemma("T3.entity-head", "z3", false={"slope": lambda largest: largest})
 def entity_head(slope: Callable[[Term], Term] = lambda largest: largest + 1) -> Proof:
     """For all k, S, sums Σ in 0..S of entities and -T <= -((S+1)k + 1) of relations, the score τ·((S+1)·t + Σ) is
     largest at the current entity: by τ·|τ - t| at least if that is the last token, and by τ·(k + 1 - t) if it is the
@@ -55,7 +55,7 @@ def entity_head(slope: Callable[[Term], Term] = lambda largest: largest + 1) -> 
     )
 
 
-@lemma("T3.offset", "z3")
+@lemma("T3.offset", "z3", false={"missing": 1})
 def least_offset(missing: Term = 0) -> Proof:
     """For all R, q, B and totals, P = max(0, ⌈(total - q(R-1)B)/(qR)⌉) is the least P >= 0 for which the block
     coordinates of a relation, q times -P and q(R - 1) times -P - B, sum to at most -total."""
@@ -78,7 +78,7 @@ def least_offset(missing: Term = 0) -> Proof:
     )
 
 
-@lemma("T3.sign-code-heads", "z3")
+@lemma("T3.sign-code-heads", "z3", false={"scale": lambda largest: (largest + 1) / 2})
 def sign_code_heads(scale: Callable[[Term], Term] = lambda largest: (largest + 1) / 2 + 1) -> Proof:
     """For all S, L >= 1, M = ⌈S/2⌉ + 1, sums in 0..S of entities and -T <= -(2ML + 2) of relations, the scores
     M·<c(τ), c(t)> + Σ of position codes of L signs are largest at the current entity, by at least 2.
@@ -100,7 +100,7 @@ def sign_code_heads(scale: Callable[[Term], Term] = lambda largest: (largest + 1
     )
 
 
-@lemma("T3.position-numbers", "z3")
+@lemma("T3.position-numbers", "z3", false={"missing": 1})
 def position_numbers(missing: Term = 0) -> Proof:
     """For all k and H = 2^{L-1} >= k the numbers t mod k + H·⌊t/k⌋ of the positions t = 0..2k-1 are distinct and below
     2H, at least H iff t >= k, and those of k and 0 differ by H: in the last sign alone."""
@@ -115,7 +115,7 @@ def position_numbers(missing: Term = 0) -> Proof:
     return by_z3(z3.And(*claims, number(k) == number(0) + half), k >= 1, half >= k - missing, *places)
 
 
-@lemma("T3b.slots", "z3")
+@lemma("T3b.slots", "z3", false={"shift": 1})
 def stride_slots(shift: Term = 0) -> Proof:
     """For all 1 <= ρ <= j and k = ρ + (steps - 1)·j, slot m = 1..j of step i, at τ = k + i - 1, scores τ·(2st - t²)
     with s = ρ + (i-2)·j + m: the m-th relation of the step for i >= 2; in the first step the last ρ slots are aimed at
@@ -136,7 +136,7 @@ def stride_slots(shift: Term = 0) -> Proof:
     )
 
 
-@lemma("T3b.entity-head", "z3")
+@lemma("T3b.entity-head", "z3", false={"slope": lambda k: k})
 def stride_entity_head(slope: Callable[[Term], Term] = lambda k: k + 1) -> Proof:
     """For all k the score t - (k+1)·z is at most -1 on the relations, z >= 1 at t = 1..k, and t on entities, z = 0:
     largest, by at least 1, at the last entity, which in the first step is the subject."""
@@ -149,7 +149,7 @@ def stride_entity_head(slope: Callable[[Term], Term] = lambda k: k + 1) -> Proof
     )
 
 
-@lemma("T3b.other-families", "z3")
+@lemma("T3b.other-families", "z3", false={"first": 0})
 def other_families(first: Term = 1) -> Proof:
     """For all j > ρ, with relations numbered from 1 and empty slots 0, slot 1 mismatches, by at least 1, in the steps
     that a family of blocks is not for; and the number J of a suffix is at most V - 1 over empty slots too.

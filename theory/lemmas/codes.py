@@ -16,7 +16,7 @@ def _is_sign(value: Term) -> Term:
     return z3.Or(value == 1, value == -1)
 
 
-@lemma("T1.codes", "z3")
+@lemma("T1.codes", "z3", false={"surplus": 1})
 def distinct_digits(surplus: Term = 0) -> Proof:
     """For all B >= 1 and n, n digits 0..B-1 name exactly one number in 0..B^n - 1, and equal numbers have equal digits:
     entity codes (signs for B = 2, digits for B = 2^b) and words (B = R) are distinct.
@@ -39,7 +39,7 @@ def distinct_digits(surplus: Term = 0) -> Proof:
     )
 
 
-@lemma("T1.margin", "z3")
+@lemma("T1.margin", "z3", false={"margin": 3})
 def sign_margin(margin: Term = 2) -> Proof:
     """For every p and all distinct c, c' in {-1,+1}^p, <c,c> - <c,c'> = p - (p - 2h) = 2h >= 2."""
     length, inner, differing, c, other = z3.Ints("p inner h c c'")
@@ -55,7 +55,7 @@ def sign_margin(margin: Term = 2) -> Proof:
     )
 
 
-@lemma("T1.residual-margin", "z3")
+@lemma("T1.residual-margin", "z3", false={"scale": 3})
 def margin_over_a_stream(scale: Term = 4) -> Proof:
     """For every p, all distinct c, c' in {-1,+1}^p and all s in [-3,3]^p, <c, s + 4c> - <c', s + 4c> >= 2h >= 2."""
     gain, stream = z3.Reals("gain s")
@@ -71,7 +71,7 @@ def margin_over_a_stream(scale: Term = 4) -> Proof:
     )
 
 
-@lemma("T1b.nearest-code", "z3")
+@lemma("T1b.nearest-code", "z3", false={"factor": 1})
 def nearest_code(factor: Term = 2) -> Proof:
     """For all real c, h of any length, 2<c,h> - |c|² = |h|² - |h - c|²: the nearest code has the largest logit."""
     logit, norm, distance, c, h = z3.Reals("logit norm distance c h")
@@ -86,7 +86,7 @@ def nearest_code(factor: Term = 2) -> Proof:
     )
 
 
-@lemma("T1b.margin", "z3")
+@lemma("T1b.margin", "z3", false={"gap": 2})
 def integer_distance(gap: Term = 1) -> Proof:
     """Distinct integer vectors of any length are at squared distance at least 1: the margin of the nearest code at h =
     c."""
@@ -101,7 +101,7 @@ def integer_distance(gap: Term = 1) -> Proof:
     )
 
 
-@lemma("T1b.circle-margin", "sympy and z3")
+@lemma("T1b.circle-margin", "sympy and z3", false={"nearest": 2})
 def circle_margin(nearest: int = 1) -> Proof:
     """For all N >= 2 the logits on the circle are cos(2πm/N), m = a - a'; for 1 <= m <= N - 1 they are at most
     cos(2π/N), so that the margin is 1 - cos(2π/N) exactly, and at least 8/N².
@@ -128,7 +128,7 @@ def circle_margin(nearest: int = 1) -> Proof:
     )
 
 
-@lemma("T6.margin", "z3")
+@lemma("T6.margin", "z3", false={"spacing": 1})
 def disjoint_attributes(spacing: Term = 4) -> Proof:
     """For all p, r, r' the logit <c(a), c(g_r'(x))> + 8rr' - 4r'² is <c(a), c(g_r'(x))> + 4r² - 4(r - r')²: 4r² + p at
     the answer and at most 4r² + p - 2 at every other attribute of every relation."""
@@ -143,7 +143,7 @@ def disjoint_attributes(spacing: Term = 4) -> Proof:
     )
 
 
-@lemma("T7.digits", "z3")
+@lemma("T7.digits", "z3", false={"growth": 3})
 def digits_are_affine(growth: Term = 2) -> Proof:
     """For every b a base-2^b digit is (2^b - 1 + Σ_i 2^i·c_i)/2 in the signs c_i of its bits, so that rows of digits
     are affine in the codes too."""

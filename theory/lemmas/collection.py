@@ -1,4 +1,5 @@
-"""The symbolic lemmas of all theorems: what holds for all real (or integer) values and all sizes, each with its proof.
+"""What is proved by machine: the symbolic lemmas of all theorems, for all real (or integer) values and all sizes, each
+with its proof; and beside them the statements that Coq has checked as a whole (`theory.records.stamp`).
 
     >>> for lemma in LEMMAS:
     ...     if lemma.theorem == "T1b":
@@ -27,6 +28,8 @@ from theory.lemmas import softmax as lemmas_softmax
 from theory.lemmas import tables as lemmas_tables
 from theory.lemmas.proving import Lemma, Proof
 from theory.records.ledger import Check, Row
+from theory.records.stamp import Statement, read_stamp
+from theory.records.work import LOG
 
 __all__ = ["LEMMAS", "Lemma", "Proof"]
 
@@ -50,13 +53,32 @@ LEMMAS: tuple[Lemma, ...] = tuple(
 
 
 def checks_of_claims(claims: Sequence[str]) -> list[Check]:
-    """One check of the ledger for each lemma of the theorems named."""
-    return [
+    """One check of the ledger for each lemma of the theorems named, and one for each theorem that is machine-checked.
+
+    A stamp of the Coq proofs that counts for nothing is told as a notice, and changes nothing else.
+    """
+    stamp = read_stamp()
+    if stamp.fault:
+        LOG.warning(stamp.fault)
+    lemmas = [
         Check(claim, lemma.identifier.partition(".")[2], "proof", partial(_row, lemma))
         for claim in claims
         for lemma in LEMMAS
         if lemma.theorem == claim
     ]
+    return lemmas + [
+        Check(each.identifier, each.theorems[0], "Coq", partial(machine_checked, each))
+        for each in stamp.statements
+        if each.identifier in claims
+    ]
+
+
+def machine_checked(statement: Statement) -> Row:
+    """The row of a statement that the stamp says is proved in Coq, with what its theorems leave out."""
+    coverage = f"all sizes, by the Coq theorems {', '.join(statement.theorems)}"
+    if statement.missing:
+        coverage += f"; not checked of it: {statement.missing}"
+    return Row(statement.identifier, statement.theorems[0], "machine-checked", "holds", coverage)
 
 
 def _row(lemma: Lemma) -> Row:

@@ -13,14 +13,14 @@ import z3
 from theory.lemmas.proving import Proof, Term, all_of, between, by_invariant, by_z3, lemma, relu
 
 
-@lemma("T1.gate", "z3")
+@lemma("T1.gate", "z3", false={"shift": z3.Q(99, 100)})
 def sign_gate(shift: Term = 1) -> Proof:
     """For all real c in [-1,1], ReLU(c - 1) = 0 and ReLU(c + 1) = c + 1 (so too for T1b's circle)."""
     c = z3.Real("c")
     return by_z3(z3.And(relu(c - shift) == 0, relu(c + shift) == c + shift), between(-1, c, 1))
 
 
-@lemma("T1.residual-gate", "z3")
+@lemma("T1.residual-gate", "z3", false={"shift": 1})
 def residual_gate(shift: Term = 2) -> Proof:
     """For all real c in [-1,1], c - 2 < 0 < c + 2, so that ReLU(c - 2) = 0 and ReLU(c + 2) = c + 2."""
     c = z3.Real("c")
@@ -28,7 +28,7 @@ def residual_gate(shift: Term = 2) -> Proof:
     return by_z3(z3.And(opened, c - shift < 0, relu(c - shift) == 0), between(-1, c, 1))
 
 
-@lemma("T1.residual-stream", "z3")
+@lemma("T1.residual-stream", "z3", false={"scale": 3})
 def residual_stream(scale: Term = 4) -> Proof:
     """For all c = ±1, 4·ReLU(c + 2) - 8 = 4c; and with every real n, |n| <= 3, added it keeps its sign, |4c + n| >= 1.
     The stream e_x + 2e_r under it is such an n."""
@@ -44,7 +44,7 @@ def residual_stream(scale: Term = 4) -> Proof:
     )
 
 
-@lemma("T1.one-open-block", "z3")
+@lemma("T1.one-open-block", "z3", false={"lowest_opening": lambda low: -low - z3.Q(1, 100)})
 def one_open_block(lowest_opening: Callable[[Term], Term] = lambda low: -low) -> Proof:
     """For any number of blocks with real entries v_i in [low, high], Σ_i ReLU(v_i + shift_i) = v_r + o if the shift is
     o >= -low on block r and at most -high on every other.
@@ -65,14 +65,14 @@ def one_open_block(lowest_opening: Callable[[Term], Term] = lambda low: -low) ->
     )
 
 
-@lemma("T1b.gate", "z3")
+@lemma("T1b.gate", "z3", false={"penalty": lambda largest: largest - 1})
 def digit_gate(penalty: Callable[[Term], Term] = lambda largest: largest) -> Proof:
     """For all reals D >= 0 and 0 <= t <= D, ReLU(t) = t and ReLU(t - D) = 0."""
     t, largest = z3.Reals("t D")
     return by_z3(z3.And(relu(t) == t, relu(t - penalty(largest)) == 0), between(0, t, largest))
 
 
-@lemma("T2.mismatch", "z3")
+@lemma("T2.mismatch", "z3", false={"linear": lambda expected: -expected})
 def mismatch(linear: Callable[[Term], Term] = lambda expected: -2 * expected) -> Proof:
     """For all integers z and e, (z - e)² = -2e·z + z² + e² is linear in (z, z²), and (1 - 2e)·z + e² in z alone for z
     in {0,1}; it is 0 if z = e and at least 1 otherwise."""
@@ -88,7 +88,7 @@ def mismatch(linear: Callable[[Term], Term] = lambda expected: -2 * expected) ->
     )
 
 
-@lemma("T2.mismatch-of-words", "z3")
+@lemma("T2.mismatch-of-words", "z3", false={"gap": 2})
 def mismatch_of_words(gap: Term = 1) -> Proof:
     """For any number of slots the mismatches add up to 0 if every slot holds what is expected, and to at least 1
     otherwise."""
@@ -103,7 +103,7 @@ def mismatch_of_words(gap: Term = 1) -> Proof:
     )
 
 
-@lemma("T2.gate", "z3")
+@lemma("T2.gate", "z3", false={"penalty": lambda base: base - 1})
 def word_gate(penalty: Callable[[Term], Term] = lambda base: base) -> Proof:
     """For all bases B and integers 0 <= t < B, m >= 0, ReLU(t - B·m) is t if m = 0; if m >= 1, t - B·m <= -1 and it is
     0."""
@@ -113,7 +113,7 @@ def word_gate(penalty: Callable[[Term], Term] = lambda base: base) -> Proof:
     return by_z3(z3.If(m == 0, relu(value) == t, closed), between(0, t, base - 1), m >= 0)
 
 
-@lemma("T2b.unit", "z3")
+@lemma("T2b.unit", "z3", false={"bias": 2})
 def and_unit(bias: Term = 1) -> Proof:
     """For every D and all key, h in {-1,+1}^D, ReLU(<key,h> - D + 1) is 1 if h is the key and 0 otherwise."""
     length, inner, differing, key, h = z3.Ints("D inner differing key h")
@@ -130,7 +130,7 @@ def and_unit(bias: Term = 1) -> Proof:
     )
 
 
-@lemma("T2b.one-unit-fires", "z3")
+@lemma("T2b.one-unit-fires", "z3", false={"rest": 1})
 def one_unit_fires(rest: Term = 0) -> Proof:
     """For any number of units, Σ_i f_i·value_i is the value of unit q if f_q = 1 and every other f_i = 0."""
     total = z3.Real("total")
@@ -154,7 +154,7 @@ def window(s: Term, j: Term, kinks: Kinks = (-2, -1, 1, 2)) -> Term:
     return -first + 2 * second - 2 * third + fourth
 
 
-@lemma("T2e.windows", "z3")
+@lemma("T2e.windows", "z3", false={"kinks": (-2, -1, 1, 3)})
 def windows(kinks: Kinks = (-2, -1, 1, 2)) -> Proof:
     """For all integers j, w_j(3j + c) = c for every real c in [-1,1] and w_j(s) = 0 for all real s outside 3j - 2 .. 3j
     + 2: at s = 3J ± 1 the window is ±1 if J = j and 0 otherwise."""
@@ -172,7 +172,7 @@ def windows(kinks: Kinks = (-2, -1, 1, 2)) -> Proof:
     )
 
 
-@lemma("T2e.closed-windows", "z3")
+@lemma("T2e.closed-windows", "z3", false={"penalty": lambda places: 3 * places - 2})
 def closed_windows(penalty: Callable[[Term], Term] = lambda places: 3 * places) -> Proof:
     """For all V >= 1, J <= V - 1, m >= 1 and c = ±1, s = c + 3J - 3V·m is at most -2, where w_j(s) = 0 for every j >=
     0."""
@@ -186,7 +186,7 @@ def closed_windows(penalty: Callable[[Term], Term] = lambda places: 3 * places) 
     )
 
 
-@lemma("T2e.last-window", "z3")
+@lemma("T2e.last-window", "z3", false={"reach": 2})
 def last_window(reach: Term = 1) -> Proof:
     """For all integers j and s <= 3j + 1, the two lower kinks alone give w_j(s): the last window, j = V - 1, needs no
     more, and the others share their kinks with the next, so that two hidden units an entry and place are enough."""
@@ -199,7 +199,7 @@ def last_window(reach: Term = 1) -> Proof:
     )
 
 
-@lemma("T2e.meet-in-the-middle", "z3")
+@lemma("T2e.meet-in-the-middle", "z3", false={"swapped": True})
 def meet_in_the_middle(*, swapped: bool = False) -> Proof:
     """For every map g_u and bijection g_v of any set, a = g_v(g_u(x)) iff g_v⁻¹(a) = g_u(x).
 
@@ -212,7 +212,7 @@ def meet_in_the_middle(*, swapped: bool = False) -> Proof:
     return by_z3((a == answer) == (inverse(a) == g_u(x)), inverse(g_v(g_u(x))) == g_u(x), g_v(inverse(a)) == a)
 
 
-@lemma("T4.erase", "z3")
+@lemma("T4.erase", "z3", false={"kept": lambda bias: bias + 1})
 def erase(kept: Callable[[Term], Term] = lambda bias: bias) -> Proof:
     """For all real u and b, u - (ReLU(u + b) - ReLU(-u - b)) + b = 0: two units and a constant erase an entry of the
     stream."""
@@ -220,7 +220,7 @@ def erase(kept: Callable[[Term], Term] = lambda bias: bias) -> Proof:
     return by_z3(entry - (relu(entry + bias) - relu(-entry - bias)) + kept(bias) == 0)
 
 
-@lemma("T4.select", "z3")
+@lemma("T4.select", "z3", false={"penalty": 1})
 def select(penalty: Term = 2) -> Proof:
     """For all real c in [-1,1] and integers m >= 0, ReLU(c - 2m + 1) is c + 1 if m = 0 and 0 otherwise."""
     c, m = z3.Real("c"), z3.Int("m")
@@ -228,7 +228,7 @@ def select(penalty: Term = 2) -> Proof:
     return by_z3(unit == z3.If(m == 0, c + 1, 0), between(-1, c, 1), m >= 0)
 
 
-@lemma("T4.look-up", "z3")
+@lemma("T4.look-up", "z3", false={"fires": 2})
 def look_up(fires: Term = 1) -> Proof:
     """Where the unit of a fires with 1 at S = c(a), S + (row(a) - c(a)) = row(a): the code is replaced by the row."""
     state, code, row = z3.Reals("S code row")

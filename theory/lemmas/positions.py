@@ -18,7 +18,7 @@ def distance(s: Term, t: Term) -> Term:
     return z3.If(s > t, s - t, t - s)
 
 
-@lemma("T2.parabola", "z3")
+@lemma("T2.parabola", "z3", false={"curvature": 2})
 def parabola(curvature: Term = 1) -> Proof:
     """For all integers s and t, s² - (2st - t²) = (s - t)² >= |s - t|, so that 2st - t² is largest at t = s alone; and
     for s <= 0 <= t, 2st - t² <= -t, so that aimed below 0 it is largest at t = 0 alone."""
@@ -33,7 +33,7 @@ def parabola(curvature: Term = 1) -> Proof:
     )
 
 
-@lemma("T2.overlaid-positions", "z3")
+@lemma("T2.overlaid-positions", "z3", false={"depth": lambda k, V: k * k + 2 * k * V})
 def overlaid_positions(depth: Callable[[Term, Term], Term] = lambda k, V: k * k + 2 * (k + 1) * V + 1) -> Proof:
     """For all k >= 1, V >= 0 and subject entries e, f in [-V,V] under (place, height) = (0, -Z) at position 0, with Z =
     k² + 2(k+1)V + 1, and (t, -t²) at t = 1..k: the subject's head and every relation's head have a gap of at least 1.
@@ -58,7 +58,7 @@ def overlaid_positions(depth: Callable[[Term, Term], Term] = lambda k, V: k * k 
     )
 
 
-@lemma("T2.room", "z3")
+@lemma("T2.room", "z3", false={"spare": 1})
 def room_for_positions(spare: Term = 0) -> Proof:
     """For all R, k, q, p >= 1 T2's R^k·q coordinates hold the relation code (min(2, R - 1)), place (if R, k >= 2) and
     height; so do T2b's p + k·⌈log2 R⌉, with a code of ⌈log2 R⌉.
@@ -79,7 +79,7 @@ def room_for_positions(spare: Term = 0) -> Proof:
     )
 
 
-@lemma("T4.positions", "z3")
+@lemma("T4.positions", "z3", false={"slope": 2})
 def depth_positions(slope: Term = 1) -> Proof:
     """For all k >= 1 the scores k·(2it - t²) of target i have a gap of at least k, and the scores k·(2it - t), which
     serve target 0 always and target 1 when k = 1, a gap of at least 1."""

@@ -56,7 +56,8 @@ class Lemma:
 
     `identifier` is the theorem's with a word of its own ("T1.gate"), `theorem` the theorem's ("T1"). The statement
     holds for all values and sizes that it names. `prove()` runs the proof anew; where it takes arguments these are the
-    constants of the construction, by default as they are, so that wrong constants can be seen to fail.
+    constants of the construction, by default as they are, so that wrong constants can be seen to fail: `false` are
+    such, its false neighbour.
     """
 
     identifier: str
@@ -64,16 +65,18 @@ class Lemma:
     statement: str
     prover: Prover
     prove: Callable[..., Proof]
+    false: Mapping[str, Any]
 
 
-def lemma(identifier: str, prover: Prover) -> Callable[[Callable[..., Proof]], Lemma]:
+def lemma(identifier: str, prover: Prover, *, false: Mapping[str, Any]) -> Callable[[Callable[..., Proof]], Lemma]:
     """Make a Lemma of the decorated function: its docstring's first paragraph is the statement, the rest is on the
-    proof."""
+    proof. `false` has constants that are wrong by as little as makes the lemma false; a test sees them refuted.
+    """
 
     def decorate(prove: Callable[..., Proof]) -> Lemma:
         """The Lemma that `prove` proves, with the first paragraph of its docstring on one line as the statement."""
         statement = " ".join((inspect.getdoc(prove) or "").split("\n\n")[0].split())
-        return Lemma(identifier, identifier.split(".")[0], statement, prover, prove)
+        return Lemma(identifier, identifier.split(".")[0], statement, prover, prove, false)
 
     return decorate
 

@@ -16,7 +16,7 @@ HALF = z3.Q(1, 2)
 A_TENTH_LARGER = z3.Q(11, 10)
 
 
-@lemma("T3.leak-of-a-head", "z3")
+@lemma("T3.leak-of-a-head", "z3", false={"growth": 2})
 def leak_of_a_head(growth: Term = 1) -> Proof:
     """For any number of tokens at distances m = 1, 2, .. with weights at most y^m, 0 < y < 1, the weights add up to at
     most y/(1 - y), on each side of the token meant.
@@ -33,7 +33,7 @@ def leak_of_a_head(growth: Term = 1) -> Proof:
     )
 
 
-@lemma("T3.leak-moves-a-mean", "z3")
+@lemma("T3.leak-moves-a-mean", "z3", false={"factor": z3.Q(99, 100)})
 def leak_moves_a_mean(factor: Term = 1) -> Proof:
     """For any number of tokens with values within `spread` of each other, a head that gives weight A to the tokens not
     meant misses the value of the one meant by at most A·spread."""
@@ -48,7 +48,7 @@ def leak_moves_a_mean(factor: Term = 1) -> Proof:
     )
 
 
-@lemma("T3.spread", "z3")
+@lemma("T3.spread", "z3", false={"shift": 0})
 def spread_of_blocks(shift: Term = 1) -> Proof:
     """For all R, q, k, B the offset P is at most B·k + 1: then the sum of a relation's coordinates is deep enough
     already. So the spread is at most B·(k + 2); R = q = 1 attains it."""
@@ -65,7 +65,7 @@ def spread_of_blocks(shift: Term = 1) -> Proof:
     )
 
 
-@lemma("T3.softmax", "z3")
+@lemma("T3.softmax", "z3", false={"factor": 8, "slack": z3.Q(4, 3)})
 def softmax_leak(factor: Term = 9, slack: Term = A_TENTH_LARGER) -> Proof:
     """For all b, k >= 1, all R, q and every step, at e^-β = 1/(9(2^{b+1} - 1)) the two heads move every block
     coordinate by less than 1/2; so they do if e^-β is up to a tenth larger, by far more than β is rounded.
@@ -95,7 +95,7 @@ def softmax_leak(factor: Term = 9, slack: Term = A_TENTH_LARGER) -> Proof:
     )
 
 
-@lemma("T3.sign-code-softmax", "z3")
+@lemma("T3.sign-code-softmax", "z3", false={"factor": 7})
 def sign_code_leak(factor: Term = 8) -> Proof:
     """For all k and spreads, at e^-2β = 1/(8(2k - 1)·spread) two heads, each leaking at most e^-2β to each of at most
     2k - 1 other tokens, move every block coordinate by at most 1/4 (T3.sign-code-heads: gaps of at least 2)."""
@@ -117,7 +117,7 @@ def sign_code_leak(factor: Term = 8) -> Proof:
     )
 
 
-@lemma("T3.half-error", "z3")
+@lemma("T3.half-error", "z3", false={"error": 1})
 def half_error(error: Term = HALF) -> Proof:
     """For any number of coordinates, if every block coordinate is moved by less than 1/2, digits arrive within 1/2 of
     themselves through the open gate, 0 through the closed ones, and the nearest integer code is still the answer's: a

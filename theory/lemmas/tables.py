@@ -11,7 +11,7 @@ import z3
 from theory.lemmas.proving import Proof, Term, all_of, between, by_identity, by_invariant, by_z3, lemma, relu
 
 
-@lemma("T1d.sum-of-kinks", "z3")
+@lemma("T1d.sum-of-kinks", "z3", false={"error": 1})
 def sum_of_kinks(error: Term = 0) -> Proof:
     """For every function f on the integers 0, 1, .. with integer values, f(s) - f(0) = Σ_j κ_j·ReLU(s - j), where κ_0
     is f(1) - f(0) and κ_j the second difference at j.
@@ -39,7 +39,7 @@ def sum_of_kinks(error: Term = 0) -> Proof:
     )
 
 
-@lemma("T1d.kinks", "z3")
+@lemma("T1d.kinks", "z3", false={"shortest": 1})
 def kinks_of_runs(shortest: Term = 2) -> Proof:
     """For all N >= 2 the look-up table has a kink at a point s >= 1 iff s is the first or the last point of a run: of N
     points on relation 0, of N^r equal answers on relation r >= 1.
@@ -60,7 +60,7 @@ def kinks_of_runs(shortest: Term = 2) -> Proof:
     )
 
 
-@lemma("T1d.width", "sympy and z3")
+@lemma("T1d.width", "sympy and z3", false={"last": 0})
 def lookup_width(last: int = 1) -> Proof:
     """For all N >= 2 and R >= 1 the kinks, two a run without the last point of all, number 2·N^{R-1} - 1 +
     2·Σ_{i=1}^{R-1} N^i, which is below 6·N^{R-1}.
@@ -81,7 +81,7 @@ def lookup_width(last: int = 1) -> Proof:
     )
 
 
-@lemma("T1d.index", "z3")
+@lemma("T1d.index", "z3", false={"smallest_rest": -1})
 def index_of_answers(smallest_rest: Term = 0) -> Proof:
     """For all N, R and answers g_r the index I = Σ_r g_r·N^r lies in 0..N^R - 1, and g_r = ⌊I/N^r⌋ mod N.
 
@@ -108,7 +108,7 @@ def index_of_answers(smallest_rest: Term = 0) -> Proof:
     )
 
 
-@lemma("T1d.shared-digits", "z3")
+@lemma("T1d.shared-digits", "z3", false={"surplus": 1})
 def shared_digits(surplus: Term = 0) -> Proof:
     """For all R, p, b the numbers of relations with bits in a digit add up over d digits to at most d + R - 1, so that
     the concatenation's tables have at most 2^b·(d + R - 1) points.
@@ -136,7 +136,7 @@ def shared_digits(surplus: Term = 0) -> Proof:
     )
 
 
-@lemma("T1d.shifted-digit", "z3")
+@lemma("T1d.shifted-digit", "z3", false={"shift": 0})
 def shifted_digit(shift: Term = 1) -> Proof:
     """For all B, t and 0 <= v < B, t·B + v is a point of the t-th stretch, t·B .. (t + 1)·B - 1, and ReLU(v - B - j) =
     0 for every kink j >= 0: a digit without bits of the relation adds nothing."""

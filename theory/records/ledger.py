@@ -1,8 +1,8 @@
 """The ledger: what each claim stands on. One row a claim and setting, machine-readable and readable.
 
-The rungs, weakest first: measured, sampled, exhaustive queries, exhaustive systems, certificate, symbolic. A row
-`holds`, `fails` (with a counterexample or a reason), or is `undecided`: a refused certificate, an enclosure too wide, a
-proof not found.
+The rungs, weakest first: measured, sampled, exhaustive queries, exhaustive systems, certificate, symbolic,
+machine-checked. A row `holds`, `fails` (with a counterexample or a reason), or is `undecided`: a refused certificate,
+an enclosure too wide, a proof not found.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from theory.definitions.fact_system import FactSystem
 from theory.errors import one_line
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-Rung = Literal["measured", "sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic"]
+Rung = Literal[
+    "measured", "sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic", "machine-checked"
+]
 Status = Literal["holds", "fails", "undecided"]
 
-RUNGS: tuple[Rung, ...] = ("measured", "sampled", "exhaustive queries", "exhaustive systems", "certificate", "symbolic")
+RUNGS: tuple[Rung, ...] = get_args(Rung)
 
 
 @dataclass(frozen=True)

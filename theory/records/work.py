@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -38,8 +39,8 @@ class Work:
         return self.nanoseconds > MOST or self.memory > machine_memory()
 
     def __str__(self) -> str:
-        minutes = max(1, round(self.nanoseconds / LONG))
-        time = f"{minutes} min" if minutes < 120 else f"{_spelt(round(minutes / 60))} h"
+        minutes = max(1, (self.nanoseconds + LONG // 2) // LONG)  # not /: what is estimated may be beyond every float
+        time = f"{minutes} min" if minutes < 120 else f"{spelt((minutes + 30) // 60)} h"
         return f"{time}, {memory_text(self.memory)}" if self.memory >= 2**30 else time
 
 
@@ -107,8 +108,9 @@ def machine_memory() -> int:
 
 def memory_text(amount: int) -> str:
     """A number of bytes in GB."""
-    return f"{_spelt(max(1, round(amount / 10**9)))} GB"
+    return f"{spelt(max(1, (amount + 5 * 10**8) // 10**9))} GB"
 
 
-def _spelt(number: int) -> str:
-    return str(number) if number < 10**6 else f"10^{len(str(number)) - 1}"
+def spelt(number: int) -> str:
+    """A count in words that fit: exact up to a million, else as the power of ten at or below it."""
+    return str(number) if number < 10**6 else f"10^{Decimal(number).adjusted()}"

@@ -23,6 +23,7 @@ class Assumption:
 
 # The facts.
 BIJECTIONS = Assumption("bijections", "g_0 .. g_{R-1} are any permutations of the N >= 2 entities, R >= 1")
+MAPS = Assumption("maps", "g_0 .. g_{R-1} are any maps of the N >= 2 entities to themselves, R >= 1")
 MATCHINGS = Assumption("matchings", "undirected facts, each relation a perfect matching of the entities")
 SINGLE_HOP = Assumption("single hop", "k = 1")
 DISJOINT = Assumption("disjoint attributes", "relation r answers with attributes of its own, R·N answers in all")

@@ -1,5 +1,5 @@
 """The registry as a page: `python -m theory.statements.document > docs/theory.md` writes all statements with their
-proofs, and the lemmas that are proved by machine.
+proofs, and what is proved by machine: the lemmas, and the theorems in Coq.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 import sympy
 
 from theory.lemmas.collection import LEMMAS
+from theory.records.stamp import Statement, statements
 from theory.statements.inequalities import Inequality
 from theory.statements.registry import Construction, Theorem, theorems
 
@@ -37,16 +38,23 @@ c(a) in {-1,+1}^p is the sign code of entity a, (n)\\_j = n(n-1)..(n-j+1), and l
 p = ⌈log2 N⌉, q = ⌈p/b⌉, l = ⌈log2 R⌉, i = ⌈⌈R·log2 N⌉/b⌉, t = ⌈R·p/b⌉, a = ⌈log2 2k⌉, h = ⌈k/2⌉, g = ⌊k/2⌋, s =
 ⌈k/j⌉, rho = k - (s-1)·j, e = [rho ≠ j], c = min(2, R-1), m = [R > 1], u = [R > 1 and k > 1].
 
-A claim is checked on a ladder of five rungs: *sampled* systems and queries; *exhaustive queries*, every query of a
+A claim is checked on a ladder of six rungs: *sampled* systems and queries; *exhaustive queries*, every query of a
 system on all logits in exact arithmetic; *exhaustive systems*, every system of a small size; *certificate*, all
-queries at once from the weights; *symbolic*, lemmas for all values and sizes. `georecall verify` prints, for each
-claim, what it stands on.
+queries at once from the weights; *symbolic*, lemmas for all values and sizes; *machine-checked*, the statement itself,
+for all sizes, in Coq ([Machine-checked proofs](proofs.md)). `georecall verify` prints, for each claim, what it stands
+on.
 """
 
 
 def as_markdown() -> str:
     """The page: definitions, then each theorem with assumptions, statement, formulas, proof and lemmas."""
-    return HEADER + "".join(_section(theorem) for theorem in theorems().values())
+    return HEADER + "".join(_section(theorem) for theorem in theorems().values()) + _not_in_coq()
+
+
+def _not_in_coq() -> str:
+    proved = {each.identifier for each in statements()}
+    rest = ", ".join(identifier for identifier in theorems() if identifier not in proved)
+    return f"\n## Not in Coq yet\n\n{rest}: these stand on their proofs above and on their lemmas.\n"
 
 
 def without_marks(text: str) -> str:
@@ -73,12 +81,19 @@ def _section(theorem: Theorem) -> str:
         lines += [_line(construction) for construction in theorem.constructions]
         lines.append("")
     lines.append(f"*Proof.* {without_marks(theorem.proof)}\n")
+    lines += [_in_coq(each) for each in statements() if each.identifier == theorem.identifier]
     lemmas = [lemma for lemma in LEMMAS if lemma.theorem == theorem.identifier]
     if lemmas:
         lines.append("*Proved by machine, for all values and sizes:*\n")
         lines += [f"- `{lemma.identifier}` ({lemma.prover}): {without_marks(lemma.statement)}" for lemma in lemmas]
         lines.append("")
     return "\n".join(lines)
+
+
+def _in_coq(statement: Statement) -> str:
+    names = ", ".join(f"`{name}`" for name in statement.theorems)
+    left_out = without_marks(f" Not checked of it: {statement.missing}." if statement.missing else "")
+    return f"*In Coq, for all sizes:* {names}.{left_out}\n"
 
 
 def _inequality_line(inequality: Inequality) -> str:

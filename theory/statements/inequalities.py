@@ -18,6 +18,7 @@ from theory.statements.assumptions import (
     FIXED,
     HONEST,
     LEARNED,
+    MAPS,
     MATCHINGS,
     NO_RESIDUAL,
     ONE_BLOCK,
@@ -82,6 +83,13 @@ INEQUALITIES: dict[str, tuple[Inequality, ...]] = {
         ),
     ),
     "T9": (Inequality("trees", (MATCHINGS, EXACT, ONE_PASS, FIXED), "B + m·d·b >= R·log (N-mT)_{mn}"),),
+    "T10": (
+        Inequality("universal", (MAPS, EXACT, ONE_PASS, UNIVERSAL), "d·b >= R^k·log N"),
+        Inequality("fixed", (MAPS, EXACT, ONE_PASS, FIXED), "B + m·d·b >= m·R^k·log N"),
+        Inequality("learned", (MAPS, EXACT, ONE_PASS, LEARNED), "B + (m+q)·d·b >= m·R^k·log q"),
+        Inequality("tied", (MAPS, EXACT, ONE_PASS, TIED), "B + m·d·b >= m·R^k·log m"),
+    ),
+    "T11": (Inequality("any model", (BIJECTIONS, EXACT, ANY), "N·d·b + B >= log ((N!)^{2R-2} / Σ_λ z_λ^{R-2})"),),
 }
 
 

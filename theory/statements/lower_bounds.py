@@ -7,7 +7,17 @@ outside the subject table that may depend on the facts. All logarithms are to ba
 
 from __future__ import annotations
 
-from theory.statements.assumptions import BIJECTIONS, EXACT, FIXED, HONEST, MATCHINGS, ONE_PASS, SINGLE_HOP, error_rate
+from theory.statements.assumptions import (
+    BIJECTIONS,
+    EXACT,
+    FIXED,
+    HONEST,
+    MAPS,
+    MATCHINGS,
+    ONE_PASS,
+    SINGLE_HOP,
+    error_rate,
+)
 from theory.statements.inequalities import stands_on
 from theory.statements.registry import Theorem
 
@@ -99,4 +109,45 @@ T9 = Theorem(
     "of the trees are distinct and the edges asked leave them. In each relation every node of a tree is matched by an "
     "edge of the tree or to one of (N-mT)_{mn} choices of outside nodes, and the rest in c = (N-mT-mn-1)!! ways: "
     "(N-m)_{m(T-1)}·((N-mT)_{mn}·c)^R systems, of which at most (N-m)_{m(T-1)}·c^R share their answers.",
+)
+
+T10 = Theorem(
+    "T10",
+    "Arbitrary maps",
+    (MAPS, EXACT),
+    "T1, T1b, T1d, T2, T2b, T3, T3b (fixed read-out), T4 and T6 hold unchanged, with the same weights as functions "
+    "of the answers. T2e does not: its read-out holds inverses. Lower bounds, one pass: let 1 + R + .. + R^{k-1} <= "
+    "N. Universal: T_k = N^{R^k}, so that d·b >= R^k·log N, and T2's gap is exactly 0 when N = 2^p and b divides p. "
+    "Any model, for m roots with m(1 + R + .. + R^{k-1}) <= N and answers to be told apart q, 2 <= q <= N: fixed "
+    "read-out B + m·d·b >= m·R^k·log N, learned B + (m+q)·d·b >= m·R^k·log q, tied B + m·d·b >= m·R^k·log m. There "
+    "is no meeting in the middle: at m = q the learned bound is d·b >= ½R^k·log m.",
+    "1. The proofs of T1 .. T4 and T6 use of g_r that it has one value at each entity, and nothing else: rows hold "
+    "the codes of g_w(x), read-outs the codes of all N entities. "
+    "2. Let m roots have trees whose m(1 + .. + R^{k-1}) nodes, reached by words of length below k, are distinct. "
+    "The edges out of the m·R^{k-1} nodes of the last level are m·R^k different entries (r, u) of the table of "
+    "answers, and none of them is an edge of a tree. A map may take any value there, whatever it is elsewhere. So "
+    "the m·R^k answers of the roots to words of length k take all N^{m·R^k} vectors of values, and all q^{m·R^k} "
+    "into q answers fixed beforehand. Bijections cannot: two edges of one relation have different ends. 3. Fixed "
+    "read-out: these answers are a function of m rows and B bits; universal: m = 1 and B = 0. 4. Learned: the "
+    "largest logit lies among those of the q answers, so that m rows, the q rows u_a of these and B bits determine "
+    "the answers. Tied: let the q = m answers be the roots themselves; their rows are the same.",
+)
+
+T11 = Theorem(
+    "T11",
+    "Total information at k hops",
+    (BIJECTIONS, EXACT),
+    "For every k and R >= 2, any depth, with or without a chain: N·d·b + B >= log ((N!)^{2R-2} / Σ_λ z_λ^{R-2}), the "
+    "sum over the partitions λ of N, z_λ the order of the centraliser of a permutation of cycle type λ; 2N·d·b + B "
+    "with a learned read-out, N·d·b + B with a tied one. The right side is R·log N! - log p(N) for R = 2, p(N) the "
+    "number of partitions, at least that for every R, and R·log N! - o(1) as N grows for R >= 3. Attained at N = 2, "
+    "k = 2.",
+    "1. The N·d·b + B bits determine the table of all answers to words of length k. 2. Let g and g' have the same "
+    "table. Words 0..0 s, which differ in the last letter, give g_s·g_0^{k-1} = g'_s·g'_0^{k-1}, so that c = "
+    "g'_s⁻¹·g_s is the same for all s, and h_s := g_s·g_0⁻¹ = g'_s·g'_0⁻¹. Words s 0..0 give g_0^{k-1}·g_s = "
+    "g'_0^{k-1}·g'_s, so that g'_s = z·g_s with one z for all s. Then h_s = g'_s·g'_0⁻¹ = z·h_s·z⁻¹: z commutes with "
+    "h_1 .. h_{R-1}, and g' = z·g is known from z. 3. So at most |C(h_1 .. h_{R-1})| systems share the table of g, "
+    "and there are at least Σ_g 1/|C(h(g))| tables, which is at least (N!)^R / E|C| by Jensen's inequality, g "
+    "uniform. 4. Then the h_s are independent and uniform, and E|C| = Σ_z (|C(z)|/N!)^{R-1} = Σ_λ "
+    "(N!/z_λ)·(z_λ/N!)^{R-1} = Σ_λ (z_λ/N!)^{R-2}.",
 )

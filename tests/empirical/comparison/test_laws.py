@@ -33,6 +33,7 @@ from empirical.comparison.laws import (
     pooled,
     usable,
 )
+from empirical.models.runs import RunConfig
 from tests.helpers.simulated import bounded, erratic, measured, noisy, result
 from theory.errors import InputError
 
@@ -91,6 +92,41 @@ def test_scalars_by_hand(width: int | str, by_hand: int) -> None:
     assert scalars(curve(256, 4, width=width, readout="tied"), 3, "tables and MLP") == 256 * 3 + by_hand
     assert scalars(curve(256, 4, width=width, subjects="frozen", readout="frozen"), 3, "tables") == 0
     assert first_guess(curve(2, 1)) == 1
+
+
+def test_a_dimension_below_one_is_predicted_as_any_other() -> None:
+    each = curve(256, 4)
+    found = predicted_dimension(each, 1000.0, "tables and MLP")
+    assert 0 < found < 1
+    assert scalars(each, found, "tables and MLP") * 1000 == pytest.approx(demand(each))
+
+
+def test_a_threshold_bounded_on_one_side_has_no_deviation() -> None:
+    for each in (bounded(curve(256, 4), 9.0, None), bounded(curve(256, 4), 0.0, 9.0)):
+        with pytest.raises(InputError, match="the threshold is bounded on one side only"):
+            _ = each.deviation
+
+
+def test_a_curve_is_its_condition_without_dimension_and_seed() -> None:
+    each = curve(256, 4, hops=2, chain=True, steps=900)
+    assert Curve(RunConfig(256, 4, dimension=9, width=3, hops=2, chain=True, steps=900, seed=5)) == each
+    assert set(each.name.split()) == {"N=256", "R=4", "k=2", "width=4d", "chain", "steps=900"}
+    assert curve(256, 4).name == "N=256 R=4 k=1 width=4d"
+    values = each.as_dict()
+    assert (values["width"], values["hops"], values["chain"], values["entities"]) == ("4d", 2, True, 256)
+    assert values.keys().isdisjoint({"dimension", "seed"})
+    config = each.config(7, 3)
+    assert (config.dimension, config.width, config.seed, config.steps) == (7, 28, 3, 900)
+
+
+def test_widths_are_a_number_or_a_rule() -> None:
+    assert curve(256, 4, hops=2, width="selector").width_at(3) == 4**2 * 8
+    assert curve(256, 4, hops=2, width="selector", chain=True).width_at(3) == 4 * 8
+    assert curve(256, 4, width=10).width_at(3) == 10
+    with pytest.raises(InputError, match="width must be a whole number of at least 1, not 0"):
+        curve(256, 4, width=0)
+    with pytest.raises(InputError, match="width rule is '8d'; it must be a number or one of 4d, selector"):
+        curve(256, 4, width="8d")
 
 
 @pytest.mark.parametrize("deviation", [0.02, 0.5])
@@ -399,3 +435,6 @@ def test_k_hops_stand_beside_their_own_theorems() -> None:
     assert chain.universal_bound is None
     assert chain.universal_construction == 2 * 3 + 2  # T3: R·⌈12/4⌉ + 2
     assert beside_theory(bounded(curve(256, 4), 9.0, None)).bits is None
+    # A chain of one hop is no chain, and an entry has a bit at least.
+    assert beside_theory(measured(curve(256, 4, chain=True), 6.5)).universal_bound == 8
+    assert beside_theory(measured(curve(256, 4), 1000.0)).bits == 1

@@ -100,7 +100,7 @@ def test_a_run_fails_by_itself_and_says_why(store: Store, monkeypatch: pytest.Mo
         if cause is None:
             assert result == outcome_of(result.config)[0]
         else:
-            assert (result.status, result.accuracy) == ("failed", None)
+            assert (result.status, result.accuracy, result.steps_taken) == ("failed", None, 0)
             assert cause in result.error
         assert store.get(result.config.key).result == result
 
@@ -179,7 +179,7 @@ def test_a_stack_ends_in_time_for_a_budget(store: Store, monkeypatch: pytest.Mon
     assert config(0).logits == 128
     assert dataclasses.replace(config(0), hops=3).logits == 512
     assert dataclasses.replace(config(0), hops=3, chain=True).logits == 128
-    monkeypatch.setattr("empirical.execution.engine.UNIT_LOGITS", 300)
+    monkeypatch.setattr("empirical.execution.engine.UNIT_LOGITS", 2 * 128)
     sizes: list[int] = []
 
     class Counting(Sinking):

@@ -53,7 +53,7 @@ def test_a_sweep_whose_workers_are_killed_has_the_rows_of_one_whose_are_not(
                 pool.kill_one(draw)
 
         sweep = run_on(pool, wanted, store, progress=progress)
-    assert pool.killed >= 3
+    assert pool.killed  # how many of the kills hit a worker at its work depends on the machine
     assert sweep == Sweep(tuple(outcome_of(each)[0] for each in wanted), 0)
     assert content(store) == expected(wanted)
 

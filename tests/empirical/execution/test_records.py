@@ -30,6 +30,10 @@ def test_an_entry_is_a_line() -> None:
     ]
 
 
+def test_a_list_of_which_only_some_are_objects_is_one_line() -> None:
+    assert as_lines({"a": [{"b": 1}, 2], "c": []}) == '{\n "a": [{"b": 1}, 2],\n "c": []\n}\n'
+
+
 def test_a_number_that_json_has_not_is_refused() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         as_lines({"a": [float("nan")]})

@@ -237,6 +237,25 @@ def test_the_columns_of_a_listing_only_grow() -> None:
     assert places == [places[0]] * TOGETHER + [places[0] + 6] * (TOGETHER + 1)
 
 
+def test_words_are_set_to_the_left_and_numbers_to_the_right() -> None:
+    run = replace(config(3), entities=4096, hops=2, chain=True)
+    values = {"key": run.key, "status": "memorised", "accuracy": 1.0, "steps_taken": 7, "seconds": 12.34}
+    heading, line = list_lines([{**run.as_dict(), **values}])
+    assert line.rstrip() == line
+    for name, cell in {"key": run.key[:12], "k": "2 CoT", "status": "memorised"}.items():
+        assert line[heading.index(f"{name} ") :].startswith(cell)
+    for name, cell in {"N": "4096", "accuracy": "1.0000", "steps": "7", "seconds": "12.3"}.items():
+        assert line[: f"{heading} ".index(f" {name} ") + len(name) + 1].endswith(cell)
+
+
+def test_what_is_shown_of_a_run_is_set_in_two_columns(path: Path) -> None:
+    with open_store(path) as store:
+        lines = show_text(store.get(config(0).key)).splitlines()
+    for line in ("  learning rate  0.1", "  entities       8", "  trained scalars  12", "  accuracy         0.875"):
+        assert line in lines
+    assert lines[-4:-2] == ["    step          loss  accuracy", "       0      0.104297    0.8750"]
+
+
 def test_listing_showing_and_export(path: Path, tmp_path: Path) -> None:
     with open_store(path) as store:
         heading, *lines = list_lines(store.summaries())

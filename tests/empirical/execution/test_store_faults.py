@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import math
 import os
 import shutil
 import signal
@@ -140,6 +141,20 @@ def test_an_empty_file_becomes_a_store_only_to_write(tmp_path: Path) -> None:
         assert list(store.summaries()) == []
 
 
+def test_the_mark_of_a_store_is_that_of_every_version(path: Path) -> None:
+    """SQLite keeps what program a file is of at byte 68: older stores must be known, and newer ones to older code."""
+    assert path.read_bytes()[68:72] == b"geoR"
+
+
+def test_a_store_whose_weights_cannot_be_looked_through_is_not_left_open(path: Path) -> None:
+    """That it is closed is what the fixture asks."""
+    directory = path.with_name(f"{path.name}.weights")
+    shutil.rmtree(directory)
+    directory.write_text("no directory")
+    with refused("cannot read .*weights: Not a directory"):
+        open_store(path)
+
+
 def test_a_newer_version(path: Path) -> None:
     for version, words in ((2, "newer version"), (0, "never been")):
         with contextlib.closing(sqlite3.connect(path)) as other:
@@ -177,6 +192,7 @@ def test_a_corrupted_store(path: Path) -> None:
         *((column, "many") for column in ("accuracy", "steps_taken", "seconds", "trained_scalars", "exact")),
         ("weights", "../../elsewhere"),
         ("steps_taken", 1e300),
+        *((column, infinite) for column in ("accuracy", "seconds") for infinite in (math.inf, -math.inf)),
     ],
 )
 def test_a_damaged_row_is_named(path: Path, column: str, text: object) -> None:

@@ -63,6 +63,14 @@ def test_the_dual_solution_is_ridge_regression_with_an_intercept():
     np.testing.assert_allclose(dual, primal, atol=1e-10)
 
 
+def test_where_nothing_varies_the_mean_is_predicted():
+    states, targets = np.full((6, 3), 2.0), noise(6, 2)
+    ridge = KernelRidge(kernel(states), np.arange(4))
+    found = (ridge.rows(kernel(states), np.arange(4, 6)) * ridge.filter(0.5)) @ ridge.within(targets[:4])
+    np.testing.assert_allclose(found, np.zeros((2, 2)), atol=1e-12)
+    assert np.isfinite(ridge.filter(0.5)).all()
+
+
 def test_a_map_at_full_rank_is_the_ridge_solution_and_at_rank_k_its_leading_part():
     states, found, objects = linear(40, 9, 12, spread=1.0)
     full = fit(states, found, objects, 0.1, found.coordinates.shape[1])
