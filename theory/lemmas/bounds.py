@@ -11,7 +11,7 @@ import z3
 
 from theory.lemmas.proving import Proof, Term, all_of, by_identity, by_invariant, by_limit, by_z3, lemma
 
-N, R, B, K = sympy.symbols("N R b k", positive=True)
+N, R, B, K, q = sympy.symbols("N R b k q", positive=True)  # any positive reals, unlike those of the formulas
 
 
 def log2(value: Term) -> Term:
@@ -41,7 +41,6 @@ def sign_codes_are_optimal(surplus: Term = 1) -> Proof:
 @lemma("T1b.no-gap", "sympy", false={"bits_left": 1})
 def no_gap(bits_left: Term = 0) -> Proof:
     """For N = 2^p with p = b·q, T1b's dimension R·q is exactly T1c's bound R·log2(N)/b, for all R, q, b."""
-    q = sympy.symbols("q", positive=True)
     return by_identity(R * q, R * log2(2 ** (B * q - bits_left)) / B)
 
 
@@ -132,7 +131,7 @@ def exponent_halves(backward: Term = 1) -> Proof:
 @lemma("T3.no-exponent", "sympy", false={"growth": 0})
 def chains_beat_direct(growth: Term = 1) -> Proof:
     """For every R >= 2 and q, T3's dimension R·q + 2 over T2's R^k·q tends to 0 as the number of hops k grows."""
-    above_one, q = sympy.symbols("n q", positive=True)
+    above_one = sympy.symbols("n", positive=True)
     relations = 1 + above_one
     return by_limit((relations * q + 2) / (relations ** (growth * K) * q), K, sympy.oo, 0)
 
@@ -172,7 +171,6 @@ def edges_are_entries(letters: Term = 0) -> Proof:
 @lemma("T10.no-gap", "sympy", false={"bits_left": 1})
 def maps_leave_no_gap(bits_left: Term = 0) -> Proof:
     """For N = 2^p with p = b·q, T2's dimension R^k·q is exactly T10's bound R^k·log2(N)/b, for all R, k, q, b."""
-    q = sympy.symbols("q", positive=True)
     return by_identity(R**K * q, R**K * log2(2 ** (B * q - bits_left)) / B)
 
 

@@ -1,14 +1,6 @@
 """The theorems: statement, assumptions, formulas, proof. Everything else in the project cites them by identifier.
 
-Formulas are SymPy expressions in
-
-    N entities, R relations, k hops, b bits of a subject entry, j hops a step of a chain (the stride)
-
-and, so that they stay polynomials, in whole numbers derived from these:
-
-    p = ⌈log2 N⌉    q = ⌈p/b⌉    l = ⌈log2 R⌉    i = ⌈⌈R·log2 N⌉/b⌉    t = ⌈R·p/b⌉    a = ⌈log2 2k⌉    h = ⌈k/2⌉, g =
-    ⌊k/2⌋ s = ⌈k/j⌉ steps, ρ = k - (s-1)·j hops of the first;  e = 1 if ρ ≠ j else 0
-    c = min(2, R-1) coordinates of a relation code;  m = 1 if R > 1 else 0;  u = 1 if R > 1 and k > 1 else 0
+The letters of the formulas stand in `theory.statements.symbols`.
 
 The paper that the project is about, "Geometric Factual Recall in Transformers" (arXiv 2605.12426), gave the ideas of
 claims 1 to 3 and 5; the statements and proofs here are the project's own.
@@ -23,16 +15,10 @@ from typing import Literal
 
 import sympy
 
-from theory.definitions.fact_system import check_count
-from theory.definitions.task import Task
 from theory.errors import InputError
 from theory.statements.assumptions import Assumption
 from theory.statements.inequalities import INEQUALITIES, Inequality
-from theory.statements.powers import bits_of_power
-
-N, R, k, b, j = sympy.symbols("N R k b j", integer=True, positive=True)
-p, q, i, t, a, s, rho, h = sympy.symbols("p q i t a s rho h", integer=True, positive=True)
-l, g, c, e, m, u = sympy.symbols("l g c e m u", integer=True, nonnegative=True)
+from theory.statements.symbols import N, R, values
 
 Quantity = Literal["dimension", "width", "parameters"]
 
@@ -137,38 +123,6 @@ def in_order(claims: Iterable[str]) -> list[str]:
     return [identifier for identifier in theorems() if identifier in named or not named]
 
 
-def derived(
-    entities: int, relations: int, hops: int = 1, bits: int = 1, stride: int | None = None
-) -> dict[sympy.Symbol, int]:
-    """The value of every symbol, for the given N, R, k, b, j (the stride is k unless given)."""
-    check_count("entities", entities, at_least=2)
-    check_count("relations", relations)
-    check_count("bits", bits)
-    task = Task(hops, stride or hops)
-    length = (entities - 1).bit_length()
-    return {
-        N: entities,
-        R: relations,
-        k: hops,
-        b: bits,
-        j: task.stride,
-        p: length,
-        q: -(-length // bits),
-        l: (relations - 1).bit_length(),
-        i: -(-bits_of_power(entities, relations) // bits),
-        t: -(-relations * length // bits),
-        a: (2 * hops - 1).bit_length(),
-        h: -(-hops // 2),
-        g: hops // 2,
-        s: task.steps,
-        rho: task.first_step,
-        e: int(task.first_step != task.stride),
-        c: min(2, relations - 1),
-        m: int(relations > 1),
-        u: int(relations > 1 and hops > 1),
-    }
-
-
 def evaluate(
     identifier: str,
     quantity: Quantity,
@@ -182,7 +136,5 @@ def evaluate(
 ) -> int:
     """The dimension, width or number of parameters of a theorem's construction (the first unless named), exactly."""
     expression = theorem(identifier).construction(construction).formula(quantity)
-    values = {
-        symbol: sympy.Integer(value) for symbol, value in derived(entities, relations, hops, bits, stride).items()
-    }
-    return int(expression.xreplace(values).doit())
+    numbers = values(entities, relations, hops, bits, stride)
+    return int(expression.xreplace({symbol: sympy.Integer(number) for symbol, number in numbers.items()}).doit())

@@ -23,9 +23,8 @@ from theory.statements.assumptions import (
     UNIFORM_ATTENTION,
     UNIVERSAL,
 )
-from theory.statements.registry import Construction, N, R, Theorem, single_block_parameters
-
-from theory.statements.registry import a, b, c, e, g, h, i, j, k, l, m, p, q, rho, s, t, u  # isort: skip
+from theory.statements.registry import Construction, Theorem, single_block_parameters
+from theory.statements.symbols import N, R, a, b, c, e, g, h, i, j, k, l, m, p, q, rho, s, t, u
 
 half_j, half_rho = sympy.ceiling(j / 2), sympy.ceiling(rho / 2)
 lookup_width = 2 * N ** (R - 1) - 1 + 2 * (N**R - N) / (N - 1)

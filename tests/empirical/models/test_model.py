@@ -260,7 +260,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("an untied read-out", {}, {"readout": "tied"}, "tied"),
     ("a bias", {"b_U": lambda b: b + 1}, {"readout": "frozen"}, "b_U"),
     ("no float32", {"W_U": lambda W: W * (1 + 2.0**-40)}, {}, "float32"),
-    ("heads that look elsewhere", {"W_Q": lambda W: W * 0}, {}, "read one position"),
+    ("heads that look elsewhere", {"W_Q": lambda W: W * 0}, {}, "read the same position"),
 ]
 
 
