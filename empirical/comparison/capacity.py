@@ -58,6 +58,22 @@ def scalars(curve: Curve, dimension: float, counting: Counting) -> float:
     return tables + 2 * dimension * width + width + dimension
 
 
+def learned_scalars(curve: Curve, dimension: float) -> float:
+    """Every scalar that learns, at a dimension that need not be whole: tables, relation embeddings, the read-out's
+    bias, attention and MLP, as the model has them (`empirical.models.model.shapes`)."""
+    condition, d = curve.condition, dimension
+    hops = 1 if condition.chain else curve.hops
+    count = scalars(curve, d, "tables and MLP") + curve.relations * d
+    if condition.readout != "frozen":
+        count += curve.entities
+    if condition.attention == "learned":
+        heads = 1 if hops == 1 else hops + 1
+        count += (hops + 1) * d + 4 * heads * d**2
+    elif hops > 1:
+        count += hops * d**2
+    return count
+
+
 def predicted_dimension(curve: Curve, beta: float, counting: Counting, error: Fraction = Fraction(0)) -> float:
     """The d at which `scalars` times β equals `demand`. InputError if no counted scalar learns."""
     if not beta > 0:

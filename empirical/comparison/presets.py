@@ -8,20 +8,26 @@ Experiments: `capacity` (E1: both tables learned), `frozen subjects`, `frozen re
 2 × 2), `hops learned`, `hops tied`, `hops frozen`, `chain` (E6), `budget` (E1's curves with fewer and more steps) and
 `switches` (one change each). E8 is fitted to `law_fitted`, one hop with learned tables, and tested on each group of
 `law_held_out`: larger sizes, more hops, tables that are tied or frozen, chains, another width.
+
+`structure` is E9 (`empirical.comparison.structure`): every family of fact systems in each setting, every d from one at
+which none of five seeds memorises to one at which all do, the settings in the order in which they are trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from empirical.comparison.curves import Curve, curve
 from empirical.comparison.search import Plan
+from empirical.comparison.structure import FRESH, Role, Setting
+from theory.definitions.families import FAMILIES
 from theory.errors import InputError
 
 Sizes = Iterable[tuple[int, int]]
+STRUCTURE_SEEDS = 5
 
 FROZEN: dict[str, dict[str, Any]] = {
     "frozen subjects": {"subjects": "frozen"},
@@ -41,7 +47,7 @@ class ComparisonPreset:
     """Curves by experiment (a curve may serve several), E8's fitted and held-out ones, and the search with all.
 
     `middle_sizes` are the (N, R, k) at which training begins at T2e once the searches are over
-    (`empirical.comparison.middle`).
+    (`empirical.comparison.middle`). `settings` are those of E9 (`empirical.comparison.structure`).
     """
 
     name: str
@@ -50,6 +56,7 @@ class ComparisonPreset:
     law_held_out: tuple[tuple[str, tuple[Curve, ...]], ...]
     plan: Plan
     middle_sizes: tuple[tuple[int, int, int], ...] = ()
+    settings: tuple[Setting, ...] = ()
 
     def curves(self, experiment: str) -> tuple[Curve, ...]:
         """The curves of one experiment. InputError, listing them, for an unknown one."""
@@ -156,4 +163,41 @@ def _paper() -> ComparisonPreset:
     return _preset("paper", experiments, larger, seeds=5, budget=30, largest_dimension=1024, resolution=0.15)
 
 
-PRESETS = {each.name: each for each in (_quick(), _standard(), _paper())}
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "tied": {"readout": "tied"},
+    "weight decay 0.1": {"weight_decay": 0.1},
+    "rate 0.03": {"learning_rate": 0.03},
+    "frozen read-out": {"readout": "frozen"},
+    "10,000 steps": {"steps": 10_000},
+}
+AT_256 = ("independent", "synonyms", "inverses", "compositions", "involutions")
+
+
+def setting(name: str, role: Role, entities: int, relations: int, systems: Sequence[str], **condition: Any) -> Setting:
+    """A setting of E9: a curve for each system, and one for independent systems of fresh seeds."""
+    plain = curve(entities, relations, **condition)
+    fresh = replace(plain, first_seed=STRUCTURE_SEEDS)
+    curves = [(system, curve(entities, relations, family=system, **condition)) for system in systems]
+    return Setting(name, role, (curves[0], (FRESH, fresh), *curves[1:]))
+
+
+def of_settings(name: str, settings: Sequence[Setting], **search: Any) -> ComparisonPreset:
+    """A preset of E9 alone."""
+    every = tuple(each for one in settings for _, each in one.curves)
+    plan = Plan(every, seeds=STRUCTURE_SEEDS, resolution=0.0, certain=1.0, **search)
+    experiments = tuple((one.name, tuple(each for _, each in one.curves)) for one in settings)
+    return ComparisonPreset(name, experiments, (), (), plan, settings=tuple(settings))
+
+
+def _structure() -> ComparisonPreset:
+    settings = [
+        setting("N=64 R=16", "deciding", 64, 16, FAMILIES),
+        setting("N=128 R=16", "deciding", 128, 16, FAMILIES),
+    ]
+    settings.append(setting("N=64 R=32", "further size", 64, 32, FAMILIES))
+    settings += [setting(name, "robustness", 64, 16, FAMILIES, **condition) for name, condition in CONDITIONS.items()]
+    settings.append(setting("N=256 R=16", "further size", 256, 16, AT_256))
+    return of_settings("structure", settings, budget=80, largest_dimension=96, at_once=len(settings[0].curves))
+
+
+PRESETS = {each.name: each for each in (_quick(), _standard(), _paper(), _structure())}

@@ -210,7 +210,7 @@ def of_preset(
     fitted = [measured[each] for each in preset.law_fitted]
     # With too few thresholds for a β the claims are judged all the same, without what counting predicts.
     every_scalar = fit_capacity(fitted, "tables and MLP") if len(usable(fitted)) >= LAW_LEAST else None
-    result = [capacity(learned)]
+    result = [capacity(learned)] if learned else []
     for name, partner in FROZEN_AGAINST:
         if found(name):
             result.append(frozen(found(name), found(partner), name, every_scalar))
@@ -228,7 +228,8 @@ def of_preset(
             result.append(verdict)
             table += [(group, row) for row in rows if row.role == "held out"]
             every += held_out
-        result.append(capacity_law(fitted, every, "all of these", counting)[0])
+        if every:
+            result.append(capacity_law(fitted, every, "all of these", counting)[0])
     longer = [each for each in found("budget") if each.curve.condition.steps > learned[0].curve.condition.steps]
     if longer:
         result.append(budget(longer, learned))
