@@ -67,7 +67,7 @@ EXPERIMENTS: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, 
     ),
     (
         "E8",
-        "a capacity law",
+        "is there one number of bits a scalar?",
         ("T8",),
         ("comparison/capacity_fit",),
         ("laws",),

@@ -57,6 +57,13 @@ class Curve:
         return self.condition.family == "independent" and not self.condition.scrambled
 
     @property
+    def trained(self) -> Curve:
+        """The curve whose runs have the same weights to the bit: of a chain of hops the one-hop model, which it is."""
+        if not self.condition.chain:
+            return self
+        return replace(self, condition=replace(self.condition, hops=1, chain=False))
+
+    @property
     def answers_per_subject(self) -> int:
         """How many answers of one subject are given at a time: R^k in one pass, R along a chain of single hops."""
         return self.relations if self.condition.chain else self.relations**self.hops
