@@ -9,6 +9,10 @@ Experiments: `capacity` (E1: both tables learned), `frozen subjects`, `frozen re
 `switches` (one change each). E8 is fitted to `law_fitted`, one hop with learned tables, and tested on each group of
 `law_held_out`: larger sizes, more hops, tables that are tied or frozen, chains, another width.
 
+`scaling` asks E1 and E6 again, of curves and seeds that no other preset has: larger N, and two and three hops beside
+*scrambled* ones, whose R^k words have independent bijections (`free`: as relations of one hop). Their rules were
+written before any of these runs.
+
 `structure` is E9 (`empirical.comparison.structure`): every family of fact systems in each setting, every d from one at
 which none of five seeds memorises to one at which all do, the settings in the order in which they are trained.
 """
@@ -28,6 +32,7 @@ from theory.errors import InputError
 
 Sizes = Iterable[tuple[int, int]]
 STRUCTURE_SEEDS = 5
+FIRST_NEW_SEED = 100
 
 FROZEN: dict[str, dict[str, Any]] = {
     "frozen subjects": {"subjects": "frozen"},
@@ -200,4 +205,23 @@ def _structure() -> ComparisonPreset:
     return of_settings("structure", settings, budget=80, largest_dimension=96, at_once=len(settings[0].curves))
 
 
-PRESETS = {each.name: each for each in (_quick(), _standard(), _paper(), _structure())}
+def _scaling() -> ComparisonPreset:
+    def fresh(curves: Iterable[Curve]) -> tuple[Curve, ...]:
+        """The curves with seeds that no other preset has."""
+        return tuple(replace(each, first_seed=FIRST_NEW_SEED) for each in curves)
+
+    two_hops, three_hops = [(64, relations, 2) for relations in range(2, 9)], [(64, 2, 3), (64, 3, 3)]
+    one_hop = [(64, relations, 1) for relations in range(2, 9)]
+    sizes = [*product((64, 128, 256), (2, 4)), (1024, 2), (1024, 4), (2048, 2)]
+    experiments = {
+        "hops learned": fresh(_hop_curves([*one_hop, *two_hops, *three_hops])),
+        "scrambled": fresh(_hop_curves([*two_hops, *three_hops], scrambled=True)),
+        "free": fresh(_curves([(64, relations**2) for relations in range(2, 9)])),
+        "capacity": fresh(_curves(sizes)),
+    }
+    every = tuple(dict.fromkeys(each for curves in experiments.values() for each in curves))
+    plan = Plan(every, seeds=5, budget=40, largest_dimension=256, at_once=8)
+    return ComparisonPreset("scaling", tuple(experiments.items()), (), (), plan)
+
+
+PRESETS = {each.name: each for each in (_quick(), _standard(), _paper(), _scaling(), _structure())}
