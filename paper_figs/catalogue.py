@@ -64,6 +64,11 @@ PROBING = Source(
     "georecall probe --model smollm2 --relations all --json paper_figs/results/smollm2.json",
 )
 
+STRUCTURE = Source(
+    "structure.json",
+    "georecall compare --preset structure --store structure.sqlite --json paper_figs/results/structure.json",
+)
+
 FIGURES: dict[str, FigureEntry] = {
     each.name: each
     for each in (
@@ -156,6 +161,17 @@ FIGURES: dict[str, FigureEntry] = {
             "all other runs (0.1) and a gentler one: runs that end with every query right.",
             ("E6", "T2", "T2e", "T3"),
             (STANDARD,),
+        ),
+        FigureEntry(
+            "structure",
+            "What a memorising transformer compresses",
+            "E9: scalars that learn at the threshold, ρ, against the information of a family of facts, ι, both over "
+            "those of independent bijections (95 % over seeds, and whatever lies between two whole dimensions). "
+            "A family on the diagonal costs what it holds, one at ρ = 1 what independent relations do; below the "
+            "dotted line it is compressed by the rule. The star is what T2e could save for compositions. What the "
+            "sweep has not reached is missing.",
+            ("E9", "T2e"),
+            (STRUCTURE,),
         ),
         FigureEntry(
             "probing",

@@ -15,6 +15,7 @@ written before any of these runs.
 
 `structure` is E9 (`empirical.comparison.structure`): every family of fact systems in each setting, every d from one at
 which none of five seeds memorises to one at which all do, the settings in the order in which they are trained.
+`structure-large` asks five of them at N = 4096 and R = 16 and 64, for one GPU; by the rule it decides nothing alone.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _preset(
     every = tuple(dict.fromkeys(each for curves in experiments.values() for each in curves))
     fitted = tuple(each for each in experiments["capacity"] if each not in larger)
     groups = [("larger sizes", larger)]
-    for group in (*HOPS, *FROZEN, "learned, selector width", "frozen both, selector width"):
+    for group in (*HOPS, *FROZEN, "learned, selector width", "frozen both, selector width", "switches"):
         unseen = tuple(each for each in experiments.get(group, ()) if each not in experiments["capacity"])
         groups += [(group, unseen)] if unseen else []
     return ComparisonPreset(name, tuple(experiments.items()), fitted, tuple(groups), Plan(every, **search))
@@ -205,6 +206,12 @@ def _structure() -> ComparisonPreset:
     return of_settings("structure", settings, budget=80, largest_dimension=96, at_once=len(settings[0].curves))
 
 
+def _structure_large() -> ComparisonPreset:
+    protocol: dict[str, Any] = {"steps": 1000, "precision": "tf32"}
+    settings = [setting(f"N=4096 R={r}", "further size", 4096, r, AT_256, **protocol) for r in (16, 64)]
+    return of_settings("structure-large", settings, budget=80, largest_dimension=1024)
+
+
 def _scaling() -> ComparisonPreset:
     def fresh(curves: Iterable[Curve]) -> tuple[Curve, ...]:
         """The curves with seeds that no other preset has."""
@@ -224,4 +231,5 @@ def _scaling() -> ComparisonPreset:
     return ComparisonPreset("scaling", tuple(experiments.items()), (), (), plan)
 
 
-PRESETS = {each.name: each for each in (_quick(), _standard(), _paper(), _scaling(), _structure())}
+ALL = (_quick(), _standard(), _paper(), _scaling(), _structure(), _structure_large())
+PRESETS = {each.name: each for each in ALL}

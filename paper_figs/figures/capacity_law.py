@@ -60,6 +60,7 @@ GROUPS: dict[str, Look] = {
     "frozen both": Look("both frozen", PURPLE, "h", ""),
     "learned, selector width": Look("learned, T1's width", SKY, ">", ""),
     "frozen both, selector width": Look("both frozen, T1's width", GREY, "*", "", size=5),
+    "switches": Look("one change of the protocol", BLACK, "1", "", size=5),
 }
 TIED_OR_FROZEN = ("hops tied", "hops frozen")
 POOLED = (

@@ -449,7 +449,7 @@ def test_the_verdicts_of_a_whole_preset_where_the_tables_store_the_facts() -> No
     assert status["E2", "frozen subjects"] != "supported"
     assert status["E6", "chain"] == "supported"
     tables = [each for (_, statement), each in found.items() if "scalar of the tables," in statement]
-    assert len(tables) == 9
+    assert len(tables) == 10
     assert "not supported" not in {each.status for each in tables}  # at d = 2 a step is more than the tolerance
     assert next(each for each in tables if each.statement.startswith("all of these")).status != "not supported"
     own = {each.trained for each in chosen.law_fitted}
@@ -465,7 +465,7 @@ def test_the_verdicts_of_a_whole_preset_where_every_scalar_stores_facts() -> Non
     """What is fitted is then what counting predicts, and β for each scalar of the tables alone is no constant."""
     found, _ = of_world(PRESETS["standard"], lambda each: "every scalar")
     every = [each for (_, statement), each in found.items() if "every scalar that learns," in statement]
-    assert len(every) == 11
+    assert len(every) == 12
     assert "not supported" not in {each.status for each in every}
     assert next(each for each in every if each.statement.startswith("all of these")).status != "not supported"
     assert all(number(each, "β") == pytest.approx(2.0, abs=0.1) for each in every)
