@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from empirical.statistics.verdict import STATUS, Outcome, Verdict, measured_row
-from paper_figs.catalogue import MECHANISM, PROBING, STANDARD, Source
+from paper_figs.catalogue import MECHANISM, PROBING, STANDARD, STRUCTURE, Source
 from paper_figs.saved import as_results, number, part, read
 from theory.errors import InputError
 from theory.records.ledger import Row
@@ -22,7 +22,7 @@ from theory.records.ledger import Row
 def saved_rows(results: Path) -> list[Row]:
     """The rows of every file of results that is in the folder. InputError where one is not what its command writes."""
     found = []
-    for source in (STANDARD, MECHANISM, PROBING):
+    for source in (STANDARD, STRUCTURE, MECHANISM, PROBING):
         path = results / source.file
         if not path.exists():
             continue  # the figures that need it say so

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from empirical.models.runs import RunConfig
+from empirical.models.runs import LATER, RunConfig
 from theory.errors import InputError
 from theory.records.reading import require_file
 
@@ -63,7 +63,10 @@ def fits(column: str, value: object) -> bool:
 
 def field(name: str) -> str:
     """A field of the run's configuration as an SQL expression; NULL where the configuration is damaged."""
-    return f"CASE WHEN json_valid(config) THEN json_extract(config, '$.{name}') END"
+    value = f"json_extract(config, '$.{name}')"
+    if name in LATER:  # a configuration leaves it out where it is the default
+        value = f"COALESCE({value}, '{LATER[name]}')" if isinstance(LATER[name], str) else f"COALESCE({value}, 0)"
+    return f"CASE WHEN json_valid(config) THEN {value} END"
 
 
 # Runs are listed in the order of their configurations, a page at a time. Any version that knows the schema keeps the

@@ -240,8 +240,11 @@ def exact_check(parameters: Parameters, config: RunConfig) -> bool | None:
     """Whether every query of the run's system is answered with a positive margin in exact arithmetic, the float weights
     taken as the fractions that they are.
 
-    None, not tried, for softmax attention (its weights are irrational) and above EXACT_PRODUCTS products.
+    None, not tried, for softmax attention (its weights are irrational), for scrambled words (no task asks them) and
+    above EXACT_PRODUCTS products.
     """
+    if config.scrambled:
+        return None
     steps = task_of(config).steps
     each = 2 * config.dimension * config.width + config.dimension * config.entities
     if config.attention == "learned" or steps * config.entities * config.relations**config.hops * each > EXACT_PRODUCTS:
