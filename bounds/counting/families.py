@@ -19,6 +19,7 @@ b = 4, c - 1 is 1.3·10⁻¹⁰.)
 """
 
 from fractions import Fraction
+from functools import cache
 from math import comb, factorial
 
 from flint import fmpz
@@ -69,6 +70,7 @@ def shared_choices(family: str, entities: int, relations: int) -> Fraction:
     return Fraction(int(centralisers), factorial(n) ** power)
 
 
+@cache
 def information(family: str, entities: int, relations: int) -> Interval:
     """The entropy in bits of a system as `draw_family` draws it, between rationals; InputError as there."""
     high = log2(family_choices(family, entities, relations))

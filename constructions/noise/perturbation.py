@@ -37,7 +37,8 @@ Integers = NDArray[Any]
 
 HALVINGS = 5
 STEPS = 2**20  # in which the largest noise is sought, up to a power of two at least the range of the rows
-MOST_PRODUCTS = 2 * 10**8  # of two numbers, in all queries at one noise: some seconds
+MOST_PRODUCTS = 10**8  # of two numbers, in all queries at one noise: some seconds
+LEAST_PRODUCTS = 10**5  # a query takes as long as so many, however small it is
 LARGEST_MULTIPLE = 2**20  # by which kinks are made whole
 
 
@@ -142,7 +143,7 @@ class Noisy:
         self.embedding = Embedding.of(transformer)
         block = transformer.blocks[0]
         each = (transformer.answers + transformer.dimension) * (transformer.width + transformer.dimension)
-        if each * system.entities * system.relations**task.hops > MOST_PRODUCTS:
+        if max(each, LEAST_PRODUCTS) * system.entities * system.relations**task.hops > MOST_PRODUCTS:
             raise Refused("the queries are too many to search the box around each row")
         self.reading = certify_reading(transformer, block, self.embedding, task)
         self.weights = Weights(transformer, self.embedding, Fraction(0))
@@ -179,7 +180,8 @@ class OnWord:
     """On one word, over the denominators `divisor` (of the gates and rows) and `logits` (of the logits, in all):
 
     z = matrix·e + offset [m] for a row e [d]; logits = written^T·ReLU(z) + stream^T·e + constant [answers].
-    `lone` [m] is the one coordinate that a unit reads, -1 where it reads none or several; `multiple` makes kinks whole.
+    `reach` [m] is how far a row that is off by 1 moves z; `lone` [m] is the one coordinate that a unit reads, -1 where
+    it reads none or several; `multiple` makes kinks whole.
     """
 
     matrix: Integers
@@ -187,6 +189,7 @@ class OnWord:
     written: Integers
     stream: Integers
     constant: Integers
+    reach: Integers
     lone: NDArray[np.intp]
     multiple: int
     scale: int
@@ -213,11 +216,12 @@ class OnWord:
         if multiple > LARGEST_MULTIPLE:
             lone, multiple = np.full(len(count), -1), 1
         return cls(
-            matrix=converted(matrix, object),
-            offset=converted(offset, object),
-            written=converted(codes(weights.W_out.T).T, object),
-            stream=converted(stream.T, object),
-            constant=converted(constant, object),
+            matrix=matrix,
+            offset=offset,
+            written=codes(weights.W_out.T).T,
+            stream=stream.T,
+            constant=constant,
+            reach=np.abs(converted(matrix, object)).sum(axis=1),
             lone=lone,
             multiple=multiple,
             scale=weights.embedding.scale,
@@ -237,21 +241,26 @@ class Query:
     """One query as a function of the perturbation of its subject's row."""
 
     def __init__(self, on_word: OnWord, z: Integers, rest: Integers, answer: int) -> None:
-        self.word, self.z, self.rest, self.answer = on_word, converted(z, object), converted(rest, object), answer
+        self.word, self.z, self.answer = on_word, z, answer
         # What a unit, a coordinate and the rest add to the answer's logit less each other's.
-        self.by_unit = on_word.written[:, answer : answer + 1] - on_word.written
-        self.by_row = on_word.stream[:, answer : answer + 1] - on_word.stream
-        self.others = np.arange(on_word.written.shape[1]) != answer
+        self.by_unit = differences(on_word.written, answer)
+        self.by_row = differences(on_word.stream, answer)
+        self.rest = differences(rest[None], answer)[0]
+        self.others = np.arange(len(rest)) != answer
+        # The largest sums at noise 0, and what a perturbation of one adds to them at most, in Python's integers.
+        unit, row = (_largest_in_rows(each) for each in (self.by_unit, self.by_row))
+        moved = whole(unit @ on_word.reach)
+        self.still = whole(unit @ np.abs(converted(z, object))) + 2 * largest(self.rest)
+        self.moving = 4 * moved + 2 * whole(row.sum())
 
     def worst(self, noise: Fraction) -> Worst:
         """The least margin under perturbations of at most `noise` in each coordinate."""
         word = self.word
         bound = noise * word.scale
-        unit = (
-            bound.denominator * word.multiple * 2**HALVINGS
-        )  # numerators of rows, in these, are whole where it counts
-        size = np.full(word.matrix.shape[1], whole(bound * unit), object)
-        box = _Box(self, unit, self._kind(size, unit))
+        unit = bound.denominator * word.multiple * 2**HALVINGS  # so that ends, kinks and halves are whole
+        most = whole(bound * unit)
+        size = np.full(word.matrix.shape[1], most, object)
+        box = _Box(self, unit, type_for(4 * (unit * self.still + most * self.moving) + 4))
         low, high, at = box.least(np.zeros_like(size), size, HALVINGS)
         scale = word.logits * unit
         return Worst(Fraction(low, scale), Fraction(high, scale), tuple(Fraction(t, unit * word.scale) for t in at))
@@ -264,14 +273,16 @@ class Query:
         """False only if a perturbation of at most that much is known to break the query."""
         return self.worst(noise).high > 0
 
-    def _kind(self, size: Integers, unit: int) -> Any:
-        """A type that holds every sum that the box needs."""
-        reach = np.abs(self.word.matrix) @ size
-        units = np.abs(self.by_unit).max(axis=1, initial=0) @ (unit * np.abs(self.z) + 2 * reach)
-        rows = np.abs(self.by_row).max(axis=1, initial=0) @ (2 * size)
-        steep = (np.abs(self.by_unit).max(axis=1, initial=0) @ np.abs(self.word.matrix)) @ (2 * size)
-        rest = 2 * unit * largest(self.rest)
-        return type_for(4 * whole(units + rows + steep + rest) + 4)
+
+def differences(rows: Integers, column: int) -> Integers:
+    """A column less each column, exactly."""
+    wide = converted(rows, type_for(4 * max(1, largest(rows))))
+    return np.asarray(wide[:, column : column + 1] - wide)
+
+
+def _largest_in_rows(rows: Integers) -> Integers:
+    """The largest absolute value of each row, in Python's integers; 0 of an empty one."""
+    return converted(np.abs(rows).max(axis=1, initial=0), object)
 
 
 class _Box:
@@ -282,8 +293,7 @@ class _Box:
         self.kind, self.lone, self.others = kind, word.lone, query.others
         self.matrix, self.by_unit = converted(word.matrix, kind), converted(query.by_unit, kind)
         self.by_row = converted(query.by_row, kind)
-        self.z = converted(unit * query.z, kind)
-        self.rest = converted(unit * (query.rest[query.answer] - query.rest), kind)
+        self.z, self.rest = (unit * converted(each, kind) for each in (query.z, query.rest))
         self.reach = np.abs(self.matrix)
 
     def least(self, centre: Integers, size: Integers, halvings: int) -> tuple[int, int, list[int]]:
