@@ -155,6 +155,8 @@ def fit_threshold(trials: Sequence[Trials], accuracy: float, confidence: float =
 def inversions(trials: Sequence[Trials]) -> tuple[Inversion, ...]:
     """Each pair of dimensions of which the smaller has the higher success rate, with Fisher's exact p-value by Holm."""
     pairs = list(combinations([each for each in sorted(trials, key=lambda t: t.dimension) if each.runs], 2))
+    if not any(small.rate > large.rate for small, large in pairs):
+        return ()
     p_values = holm([_fisher(small, large) for small, large in pairs])
     found = [
         Inversion(small.dimension, large.dimension, small.rate, large.rate, p_value)
