@@ -14,19 +14,24 @@ g'_s∘g'_r = g_s∘g_r for the words that are drawn, then u = g_r∘g'_r⁻¹ i
 g_s∘u = u⁻¹∘g_s: the choices that give one system are as many as the u that every g_s conjugates to their inverses. A
 uniform g does so to u with probability 1/|class of u|, as u⁻¹ is of the class of u. So the mean number of choices that
 give the same system is c = Σ |class|^{1-b} over the classes of S_N, which is Σ_λ (z_λ/N!)^{b-1} with the orders z_λ of
-centralisers; and by Jensen's inequality the entropy lies between b·log2 N! - log2 c and b·log2 N!. (At N = 64 and
-b = 4, c - 1 is 1.3·10⁻¹⁰.)
+centralisers. (Beyond EXACT_UP_TO entities c is bounded: a class that moves j points has at least (N)_j/z elements, z
+the largest centraliser of j points without a fixed one. Such a type has at most j/2 cycles, the product of their
+lengths is at most 3^{j/3} as for any sum j, and so z <= 3^{j/3}·⌊j/2⌋!; and there are at most p(j) of them.) By
+Jensen's inequality the entropy lies between b·log2 N! - log2 c and b·log2 N!. (At N = 64 and b = 4, c - 1 is
+1.3·10⁻¹⁰.)
 """
 
 from fractions import Fraction
 from functools import cache
 from math import comb, factorial
 
-from flint import fmpz
+from flint import arb, ctx, fmpz
 
 from bounds.counting.cycle_index import partition_sum
 from bounds.enclosure import Interval, log2
 from theory.definitions.families import BLOCKS, bases, check_family
+
+EXACT_UP_TO = 256  # entities
 
 
 def family_choices(family: str, entities: int, relations: int) -> int:
@@ -61,13 +66,29 @@ def family_choices(family: str, entities: int, relations: int) -> int:
 
 
 def shared_choices(family: str, entities: int, relations: int) -> Fraction:
-    """The mean, over the choices, of how many choices give the same system: 1 but for compositions, where it is c."""
+    """The mean, over the choices, of how many choices give the same system: 1 but for compositions, where it is c, or
+    beyond EXACT_UP_TO entities at least c."""
     n, r = check_family(family, entities, relations)
     if family != "compositions":
         return Fraction(1)
     power = bases(r) - 1
+    if n > EXACT_UP_TO:
+        return most_shared(n, power)
     centralisers = partition_sum(n, lambda k, most: [fmpz(factorial(m) * k**m) ** power for m in range(most + 1)])
     return Fraction(int(centralisers), factorial(n) ** power)
+
+
+def most_shared(entities: int, power: int) -> Fraction:
+    """An upper bound of c = Σ |class|^{-power} over the classes of S_N, rounded up to a multiple of 2^{-512}."""
+    with ctx.workprec(1024):
+        total, log3, whole = arb(1), arb(3).log(), arb(entities + 1).lgamma()
+        for moved in range(2, entities + 1):
+            largest = -(-moved // 3) * log3 + arb(moved // 2 + 1).lgamma()
+            falling = whole - arb(entities - moved + 1).lgamma()
+            total += arb(fmpz.partitions_p(fmpz(moved))) * (power * (largest - falling)).exp()
+        units = (total * 2**512).upper().ceil().unique_fmpz()
+    assert units is not None  # the ceiling of one point
+    return Fraction(int(units), 2**512)
 
 
 @cache

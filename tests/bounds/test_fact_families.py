@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 
-from bounds.counting.families import family_choices, information, relative_information, shared_choices
+from bounds.counting.families import family_choices, information, most_shared, relative_information, shared_choices
 from theory.definitions.fact_system import FactSystem, all_map_systems, all_systems
 from theory.definitions.families import FAMILIES, draw_family
 from theory.definitions.strategies import family_systems
@@ -100,6 +100,17 @@ def test_compositions_share_as_many_choices_as_listing_finds(n: int, r: int) -> 
     if n == 3:
         listed = sum(_belongs("compositions", system) for system in all_systems(n, r)) if r <= 4 else len(found)
         assert listed == len(found)
+
+
+def test_the_bound_for_many_entities_holds_where_the_mean_is_exact() -> None:
+    for n in (2, 3, 5, 8, 16, 64):
+        for letters in (2, 3, 4):
+            exact, bound = shared_choices("compositions", n, letters**2), most_shared(n, letters - 1)
+            assert exact <= bound
+            if n == 64:
+                assert bound - 1 < 100 * (exact - 1)
+    assert 1 < most_shared(4096, 7) < 1 + Fraction(1, 10**30)
+    assert relative_information("compositions", 4096, 64) == 8 / 64
 
 
 def test_compositions_of_bijections_of_many_entities_hardly_share_choices() -> None:
