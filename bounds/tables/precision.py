@@ -2,6 +2,7 @@
 pays for in width, and entries 0..2^b - 1 under noise below 1/2 (T13), which are worth b bits.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 from bounds.lower.precision import least_noisy_dimension, least_real_dimension, least_width
@@ -27,7 +28,10 @@ def precision_rows(setting: BoundSetting) -> list[BoundRow]:
     width = least_width(setting.entities, setting.relations)
     return [
         _lower(setting, "width, d = 1", "T12", "one coordinate", None, width),
-        _lower(setting, "reals", "T12", "d coordinates", real, real_width),
+        replace(
+            _lower(setting, "reals", "T12", "d coordinates", real, real_width),
+            argument="at the width of T1b's circle; one coordinate only where T12 allows it at that width",
+        ),
         _upper(setting, "T1b circle", "T1b", "circle", real, "T12 at its width", None),
         under_noise,
         _upper(setting, "T13", "T13", "shifted", noisy, "T13", setting.bits),

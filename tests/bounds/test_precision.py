@@ -55,8 +55,16 @@ def test_the_least_number_of_real_coordinates(entities: int, relations: int, wid
 
     least = least_real_dimension(entities, relations, width)
     assert enough(least)
-    assert least == 1 or not enough(least - 1)
+    one_is_excluded = width < least_width(entities, relations)
+    assert least == 1 + one_is_excluded or not enough(least - 1)
+    assert least > one_is_excluded
     assert least <= 2 * relations  # the circle's
+
+
+def test_one_coordinate_is_no_answer_where_it_needs_more_units() -> None:
+    """Cells alone would allow it at 4 units, where 2048 are needed."""
+    assert least_width(4096, 2) == 2048
+    assert [least_real_dimension(4096, 2, width) for width in (4, 2047, 2048)] == [2, 2, 1]
 
 
 def test_a_circle_is_optimal_up_to_a_constant() -> None:

@@ -196,6 +196,14 @@ def test_t1_survives_noise_below_one_over_r(relations: int) -> None:
     assert found.broken - found.survived <= 2 * Fraction(2, noises.STEPS)
 
 
+@pytest.mark.parametrize("relations", [2, 3, 7])
+def test_t1_with_a_residual_stream_survives_noise_below_a_fifth(relations: int) -> None:
+    """More than without one where R > 5, less where R < 5."""
+    found = largest_noise(t1.construct(system := FactSystem.random(16, relations), residual=True), system, Task())
+    assert found.broken is not None
+    assert found.survived < Fraction(1, 5) <= found.broken
+
+
 @pytest.mark.parametrize(
     ("entities", "relations", "hops", "bits"), [(16, 2, 2, 2), (9, 2, 3, 1), (12, 3, 1, 4), (7, 1, 2, 1)]
 )

@@ -162,11 +162,12 @@ T12 = Theorem(
     "long as the width is polynomial in N and R at most polynomial in N. (For d > R·W take W = ⌈d/R⌉: a unit that "
     "writes nothing changes nothing.)",
     "One coordinate: for each r the pre-activations are affine in e, so that the output is affine between at most W "
-    "kinks; there the answer is that of the upper envelope of N lines, which changes at most N - 1 times. The output "
-    "is continuous and answers are strict, so the answer does not change at a kink. So at most R(W+1)(N-1) changes "
-    "along the line, R(W+1)(N-1) + 1 vectors of answers, and N^R occur. (Shifts, biases and a residual stream change "
-    "nothing.) In general: the R·W hyperplanes on which a pre-activation is 0 cut the space of rows into at most "
-    "(eRW/d)^d cells; in each the logits are affine, and the R·N(N-1)/2 hyperplanes on which two are equal cut it "
-    "into at most (eRN²/2d)^d, in each of which the answers do not change. A row on a face can be moved into an open "
-    "cell, for strict answers survive. N^R <= (e²R²WN²/2d²)^d.",
+    "kinks; there the answer is that of the upper envelope of N lines, which changes at most N - 1 times. Move the "
+    "biases of the read-out so little that no row changes its answer, and so that no two logits are equal at a kink: "
+    "the output is continuous, so the answer does not change there. So at most R(W+1)(N-1) changes along the line, "
+    "R(W+1)(N-1) + 1 vectors of answers, and N^R occur. (Shifts, biases and a residual stream change nothing.) In "
+    "general: the R·W hyperplanes on which a pre-activation is 0 cut the space of rows into at most (eRW/d)^d cells; "
+    "in each the logits are affine, and the R·N(N-1)/2 hyperplanes on which two are equal cut it into at most "
+    "(eRN²/2d)^d, in each of which the answers do not change. A row on a face can be moved into an open cell, for "
+    "strict answers survive. N^R <= (e²R²WN²/2d²)^d.",
 )
