@@ -55,7 +55,7 @@ def _cells(entities: int, relations: int, width: int, dimension: int) -> arb:
 
 
 def least_real_dimension(entities: int, relations: int, width: int) -> int:
-    """T12: the least number of coordinates, of whatever precision, at a width: one only where both inequalities allow."""
+    """T12: the least number of coordinates, of whatever precision, at a width; one only where both inequalities do."""
     check_sizes(entities, relations)
     check_count("width", width)
     low, high = (0 if width >= least_width(entities, relations) else 1), relations * entities * entities // 2
