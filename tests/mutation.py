@@ -46,6 +46,7 @@ HELD_BY = {
     "bounds/counting/brute_force.py": ("counting", "answer_vectors"),
     "bounds/counting/cycle_index.py": ("counting",),
     "bounds/counting/fact_systems.py": ("counting",),
+    "bounds/counting/families.py": ("fact_families",),
     "bounds/counting/kinds.py": ("counting", "answer_vectors", "bounds_commands"),
     "bounds/counting/logarithms.py": ("logarithms",),
     "bounds/counting/maps.py": ("counting",),

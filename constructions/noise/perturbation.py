@@ -37,7 +37,7 @@ Integers = NDArray[Any]
 
 HALVINGS = 5
 STEPS = 2**20  # in which the largest noise is sought, up to a power of two at least the range of the rows
-MOST_PRODUCTS = 10**8  # of two numbers, in all queries at one noise: some seconds
+MOST_PRODUCTS = 5 * 10**8  # of two numbers, in all queries at one noise: some seconds
 LEAST_PRODUCTS = 10**5  # a query takes as long as so many, however small it is
 LARGEST_MULTIPLE = 2**20  # by which kinks are made whole
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +14,7 @@ from constructions.verification.exhaustive import run_queries
 from constructions.verification.integers import whole
 from theory import InputError, Task
 from theory.records.console import short
-from theory.records.facts import names_of, place_of
+from theory.records.facts import load_names, names_of, place_of
 from theory.records.loading import load_model_as_said
 from theory.records.reading import read_tensors, within
 
@@ -40,7 +39,9 @@ def ask(path: Path, subject: str, relations: Sequence[str]) -> Answer:
         metadata = read_tensors(path).metadata
         if "entity_names" not in metadata:
             raise InputError("it has no names; georecall construct --facts writes them into a model")
-        transformer, task, _ = load_model_as_said(path, len(json.loads(metadata["entity_names"])))
+        named = load_names(path)
+        assert named is not None
+        transformer, task, _ = load_model_as_said(path, len(named.entities))
         names = names_of(metadata, task)
         assert names is not None
         if transformer.attention == "softmax":

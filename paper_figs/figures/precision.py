@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from bounds.lower.information import universal_single_hop
 from bounds.lower.precision import least_noisy_dimension, least_real_dimension, least_width
-from paper_figs.figures.theory_lines import costs
 from paper_figs.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, TWO_COLUMNS, Look, decades, figure, legend, ticks
+from paper_figs.theory_lines import costs
 from theory.statements.registry import theorem
 
 ENTITIES, RELATIONS = 4096, 4

@@ -28,7 +28,7 @@ from theory.definitions.task import Task
 from theory.errors import InputError, one_line
 from theory.records.ledger import Counterexample
 from theory.records.loading import load_system
-from theory.records.reading import read_tensors, within
+from theory.records.reading import parse_json, read_tensors, within
 
 HEADS = ("subject", "relation", "object")
 MOST_QUERIES = 2**24  # of a model whose facts are not all known
@@ -154,7 +154,7 @@ def names_of(metadata: dict[str, str], task: Task) -> Names | None:
     if "entity_names" not in metadata:
         return None
     try:
-        entities, relations = (tuple(json.loads(metadata[name])) for name in ("entity_names", "relation_names"))
+        entities, relations = (tuple(parse_json(metadata[name])) for name in ("entity_names", "relation_names"))
         answered = None
         if metadata["known"]:
             shape = number_of_words(len(relations), task.hops), len(entities)
