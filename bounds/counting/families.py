@@ -81,14 +81,20 @@ def shared_choices(family: str, entities: int, relations: int) -> Fraction:
 def most_shared(entities: int, power: int) -> Fraction:
     """An upper bound of c = Σ |class|^{-power} over the classes of S_N, rounded up to a multiple of 2^{-512}."""
     with ctx.workprec(1024):
-        total, log3, whole = arb(1), arb(3).log(), arb(entities + 1).lgamma()
+        total, whole = arb(1), arb(entities + 1).lgamma()
         for moved in range(2, entities + 1):
-            largest = -(-moved // 3) * log3 + arb(moved // 2 + 1).lgamma()
+            largest = arb(largest_centraliser(moved)).log()
             falling = whole - arb(entities - moved + 1).lgamma()
             total += arb(fmpz.partitions_p(fmpz(moved))) * (power * (largest - falling)).exp()
         units = (total * 2**512).upper().ceil().unique_fmpz()
     assert units is not None  # the ceiling of one point
     return Fraction(int(units), 2**512)
+
+
+def largest_centraliser(moved: int) -> fmpz:
+    """At least Π k^m_k m_k! for every permutation that moves `moved` points: Π k^m_k <= 3^⌈moved/3⌉, as of any numbers
+    with that sum, and of cycles of two points or more there are ⌊moved/2⌋ at most."""
+    return fmpz(3) ** -(-moved // 3) * fmpz(factorial(moved // 2))
 
 
 @cache

@@ -247,11 +247,12 @@ class Query:
         self.by_row = differences(on_word.stream, answer)
         self.rest = differences(rest[None], answer)[0]
         self.others = np.arange(len(rest)) != answer
-        # The largest sums at noise 0, and what a perturbation of one adds to them at most, in Python's integers.
+        # The largest number that there is at noise 0, and what a perturbation of one adds to it at most, in Python's
+        # integers. The 1 is for the pre-activations themselves, which may be large where a unit changes no difference.
         unit, row = (_largest_in_rows(each) for each in (self.by_unit, self.by_row))
-        moved = whole(unit @ on_word.reach)
-        self.still = whole(unit @ np.abs(converted(z, object))) + 2 * largest(self.rest)
-        self.moving = 4 * moved + 2 * whole(row.sum())
+        self.entries = max(map(largest, (on_word.matrix, self.by_unit, self.by_row)))
+        self.still = whole((unit + 1) @ np.abs(converted(z, object))) + 2 * largest(self.rest)
+        self.moving = 4 * whole((unit + 1) @ on_word.reach) + 2 * whole(row.sum())
 
     def worst(self, noise: Fraction) -> Worst:
         """The least margin under perturbations of at most `noise` in each coordinate."""
@@ -260,7 +261,7 @@ class Query:
         unit = bound.denominator * word.multiple * 2**HALVINGS  # so that ends, kinks and halves are whole
         most = whole(bound * unit)
         size = np.full(word.matrix.shape[1], most, object)
-        box = _Box(self, unit, type_for(4 * (unit * self.still + most * self.moving) + 4))
+        box = _Box(self, unit, type_for(4 * (unit * self.still + most * self.moving + self.entries)))
         low, high, at = box.least(np.zeros_like(size), size, HALVINGS)
         scale = word.logits * unit
         return Worst(Fraction(low, scale), Fraction(high, scale), tuple(Fraction(t, unit * word.scale) for t in at))

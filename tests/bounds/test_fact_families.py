@@ -9,7 +9,15 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 
-from bounds.counting.families import family_choices, information, most_shared, relative_information, shared_choices
+from bounds.counting.cycle_index import centraliser_order, cycle_types
+from bounds.counting.families import (
+    family_choices,
+    information,
+    largest_centraliser,
+    most_shared,
+    relative_information,
+    shared_choices,
+)
 from theory.definitions.fact_system import FactSystem, all_map_systems, all_systems
 from theory.definitions.families import FAMILIES, draw_family
 from theory.definitions.strategies import family_systems
@@ -100,6 +108,15 @@ def test_compositions_share_as_many_choices_as_listing_finds(n: int, r: int) -> 
     if n == 3:
         listed = sum(_belongs("compositions", system) for system in all_systems(n, r)) if r <= 4 else len(found)
         assert listed == len(found)
+
+
+def test_no_permutation_has_a_larger_centraliser_and_some_have_one_as_large() -> None:
+    attained = []
+    for moved in range(2, 25):
+        order = max(centraliser_order(each) for each in cycle_types(moved) if 1 not in dict(each))
+        assert order <= largest_centraliser(moved)
+        attained.append(order == largest_centraliser(moved))
+    assert any(attained)
 
 
 def test_the_bound_for_many_entities_holds_where_the_mean_is_exact() -> None:

@@ -173,6 +173,23 @@ def test_a_unit_that_may_just_close_is_enclosed() -> None:
         assert box._below(place, 0 * ones)[0] == box._at(np.array(centre))
 
 
+def test_large_numbers_are_computed_in_a_type_that_holds_them_though_they_change_no_answer() -> None:
+    large = one_unit([[3 * 2**25 + 1, 0]], [5 * 2**25 + 1], [0], [[1, 1], [1, 2]])
+    for _, function in Noisy(large, SWAP, Task()).queries():
+        assert (function.worst(HALF).low, function.worst(HALF).high) == (8, 8)
+    assert largest_noise(large, SWAP, Task()).broken is None
+
+
+@pytest.mark.parametrize("power", range(4, 40, 5))
+def test_what_the_stream_adds_is_computed_in_a_type_that_holds_it(power: int) -> None:
+    plain = one_unit([[0, 0]], [0], [0], [[1, 1], [1, 2]])
+    slope = 2**power + 1
+    model = dataclasses.replace(plain, residual=True, W_U=np.array([[slope, 0], [0, slope]]), b_U=np.array([8, 0]))
+    for query, function in Noisy(model, SWAP, Task()).queries():
+        worst = function.worst(HALF)
+        assert worst.low == worst.high == margin_under(model, SWAP, Task(), query, worst.at)
+
+
 def test_a_margin_of_nothing_is_told_as_it_is() -> None:
     """2t at most 1/2 off: the margin 8 - 16·(1/2) is 0, which is a tie and not unknown."""
     model = one_unit([[2, 0]], [8], [-1], [[0, 0], [0, 0]])
