@@ -44,8 +44,9 @@ def dimension_table(rows: Sequence[BoundRow]) -> Table:
     labels = [label for label in _labels(rows) if not _on_width(label)]
     lower = {row.label for row in rows if row.side == "lower"}
     heads = [f"{label} ≥" if _first(rows, label).side == "lower" else label for label in labels]
+    keys = _setting_heads(rows)
     body = [
-        (*_setting_cells(rows, setting), *(cell(row) for row in found)) for setting, found in _by_setting(rows, labels)
+        (*_setting_cells(keys, setting), *(cell(row) for row in found)) for setting, found in _by_setting(rows, labels)
     ]
     notes = [
         "Dimensions in coordinates. ×: ratio to the lower bound with the same assumptions, none where that is 0.",
@@ -53,7 +54,6 @@ def dimension_table(rows: Sequence[BoundRow]) -> Table:
     ]
     notes += [_note(label, [row for row in rows if row.label == label]) for label in labels if label in lower]
     notes.append("What a construction assumes, and every assumption in full: --format csv or json; costs: --cost.")
-    keys = _setting_heads(rows)
     return Table("Embedding dimension", (*keys, *heads), tuple(body), tuple(notes), len(keys))
 
 
@@ -61,15 +61,15 @@ def cost_table(rows: Sequence[BoundRow]) -> Table:
     """One line for each setting: the least width, and each construction's width, parameters and bits in all."""
     labels = [label for label in _labels(rows) if _on_width(label) or _first(rows, label).side == "upper"]
     heads = [head for label in labels for head in _cost_heads(label)]
+    keys = _setting_heads(rows)
     body = []
     for setting, found in _by_setting(rows, labels):
         cells: list[Cell] = []
         for label, row in zip(labels, found, strict=True):
             costs = (row.width, row.parameters, row.total_bits) if row else (None, None, None)
             cells += costs[: len(_cost_heads(label))]
-        body.append((*_setting_cells(rows, setting), *cells))
+        body.append((*_setting_cells(keys, setting), *cells))
     notes = ("bits: of all numbers that depend on the facts. ≈: rounded to three digits; CSV and JSON are exact.",)
-    keys = _setting_heads(rows)
     return Table("MLP width, parameters and bits", (*keys, *heads), tuple(body), notes, len(keys))
 
 
@@ -118,7 +118,7 @@ def _setting_heads(rows: Sequence[BoundRow]) -> tuple[str, ...]:
     return ("entities", "relations", "hops", "bits", *shared, *error)
 
 
-def _setting_cells(rows: Sequence[BoundRow], setting: BoundSetting) -> tuple[Cell, ...]:
+def _setting_cells(heads: Sequence[str], setting: BoundSetting) -> tuple[Cell, ...]:
     every: dict[str, Cell] = {
         "entities": setting.entities,
         "relations": setting.relations,
@@ -127,7 +127,7 @@ def _setting_cells(rows: Sequence[BoundRow], setting: BoundSetting) -> tuple[Cel
         "shared bits": setting.shared_bits,
         "error": str(setting.error),
     }
-    return tuple(every[head] for head in _setting_heads(rows))
+    return tuple(every[head] for head in heads)
 
 
 def _labels(rows: Sequence[BoundRow]) -> list[str]:

@@ -317,6 +317,24 @@ def test_the_noise_at_which_a_head_turns_is_that_of_the_definition() -> None:
     assert found.broken is None
 
 
+def test_a_head_that_aims_at_the_subject_turns_where_noise_brings_its_row_down() -> None:
+    """Keys 3 and 7 at the subject and 1 at the relation: the head turns where 3 - δ reaches 1."""
+    one, no_units = np.ones((1, 1, 1), np.int64), np.zeros((1, 0), np.int64)
+    block = Block(one, one, one, one, no_units, no_units[0], no_units.T, np.zeros(1, np.int64))
+    model = Transformer(
+        entities=2,
+        W_E=np.array([[3], [7], [1]]),
+        W_pos=np.zeros((2, 1), np.int64),
+        blocks=(block,),
+        W_U=np.array([[1, 0]]),
+        b_U=np.zeros(2, np.int64),
+        attention="hardmax",
+    )
+    noisy = Noisy(model, SWAP, Task())
+    assert noisy.reads_the_same(Fraction(199, 100))
+    assert not noisy.reads_the_same(Fraction(2))
+
+
 # What is refused.
 
 

@@ -56,6 +56,8 @@ DERIVED = (
     Derived(u, "[R > 1 and k > 1]", lambda of: int(of[R] > 1 and of[k] > 1)),
 )
 
+LETTERS = (*CHOSEN, *(each.symbol for each in DERIVED))  # in the order of `values`
+
 
 def values(
     entities: int, relations: int, hops: int = 1, bits: int = 1, stride: int | None = None
