@@ -54,7 +54,7 @@ def check_every_query(
     """Rung 1: all N·R^k queries of one system, all logits. `rational` takes float weights as the fractions that they
     are; where only some facts are `known` [R, N], queries that lead over another are not asked.
     """
-    chunks = _all_queries(transformer, system, task)
+    chunks = all_queries(transformer, system, task)
     if known is not None:
         chunks = _over_known_facts(chunks, system, known)
     return _check(transformer, system, task, claimed_margin, rational, chunks)
@@ -84,7 +84,8 @@ def check_sampled_queries(
     return _check(transformer, system, task, claimed_margin, False, chunks)
 
 
-def _all_queries(transformer: Transformer, system: FactSystem, task: Task) -> Iterator[tuple[Integers, Words]]:
+def all_queries(transformer: Transformer, system: FactSystem, task: Task) -> Iterator[tuple[Integers, Words]]:
+    """Every query once, subjects [batch] and words [batch, k], as many at a time as are run together."""
     total = system.entities * number_of_words(system.relations, task.hops)
     size = queries_at_once(transformer, task.positions)
     for start in range(0, total, size):
