@@ -1,6 +1,7 @@
 """The lower bounds in the ledger: what counting every small case, and exact comparison, says of each.
 
 T2c, T9   the proof's families, counted: as many systems, and as few with the same answers, as the proof says
+T9        the answers over all systems of matchings: no bound asks for more
 T2e       the proof's families, built, every query followed: all tables of answers occur
 T2d       T_k by listing all systems, against the formula and the statement of when it is exact
 T8        the best error rate of every code, against the bound at it
@@ -27,11 +28,18 @@ from bounds.lower.dichotomy import fixed_readout
 from bounds.lower.frontier import smallest_dimension
 from bounds.lower.guessing import GuessingEvidence, check_guessing
 from bounds.lower.information import universal_single_hop, universal_with_errors
+from bounds.lower.involutions import involutions
 from bounds.lower.maps import most_map_roots, universal_maps
 from bounds.lower.precision import least_noisy_dimension, least_width, most_vectors
 from bounds.lower.universal import universal_hops, universal_width
 from bounds.suite.cells import random_row_model
-from bounds.suite.families import Evidence, answers_of_all_maps, answers_of_all_systems, check_families
+from bounds.suite.families import (
+    Evidence,
+    answers_of_all_maps,
+    answers_of_all_matchings,
+    answers_of_all_systems,
+    check_families,
+)
 from bounds.suite.learned_families import LearnedEvidence, check_learned_families
 from theory import relabelling_classes
 from theory.errors import InputError
@@ -61,7 +69,7 @@ def checks_of_preset(claims: Sequence[str], preset: str) -> list[Check]:
         "T2e": [("families", partial(_learned, preset))],
         "T3c": [("one step", _one_step)],
         "T8": [("codes", partial(_codes, preset)), ("no errors", _no_errors)],
-        "T9": [("families", partial(_counted, "T9", preset))],
+        "T9": [("families", partial(_counted, "T9", preset)), ("matchings", _answers_of_matchings)],
         "T10": [("free edges", partial(_free_edges, preset))],
         "T11": [("tables", partial(_tables, preset))],
         "T12": [("cells", partial(_cells, preset)), ("attained", _attained)],
@@ -196,6 +204,20 @@ def _free_edges(preset: str) -> Row:
         if most_map_roots(n, r, k) and sign(log2(n ** (r**k)) - bound.information):
             failures.append(f"N = {n}, R = {r}, k = {k}: the bound is not log2 T_k")
     return _row("T10", "free edges", failures, f"{cases} families of vectors, every system of maps listed")
+
+
+def _answers_of_matchings() -> Row:
+    """No bound, from however many roots, asks for more than there are vectors of answers."""
+    grid = [(4, 1, 3), (4, 2, 2), (4, 3, 2), (4, 3, 3), (6, 2, 2), (6, 2, 4), (6, 3, 2), (6, 3, 3), (8, 2, 3)]
+    failures, number = [], 0
+    for n, r, k in grid:
+        family = involutions(n, r, k)
+        for bound in (*family.members, *(each.at(m) for each in family.ranges for m in range(1, each.last + 1))):
+            number += 1
+            answers = answers_of_all_matchings(n, r, k, bound.rows)
+            if sign(log2(answers) - bound.information) < 0:
+                failures.append(f"N = {n}, R = {r}, k = {k}, {bound.rows} roots: {answers} vectors of answers")
+    return _row("T9", "matchings", failures, f"{number} bounds at {len(grid)} sizes, every system of matchings listed")
 
 
 def _tables(preset: str) -> Row:

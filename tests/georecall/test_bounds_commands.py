@@ -281,3 +281,11 @@ def test_checks_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = {check.claim: run_check(check) for check in reversed(checks)}
     assert {row.status for row in failing.values()} == {"fails"}
     assert failing["T8"].detail == "there was nothing to count"
+
+
+def test_a_bound_above_the_answers_of_all_matchings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, check = checks_of_preset(["T9"], "quick")
+    assert run_check(check).status == "holds"
+    monkeypatch.setattr("bounds.suite.checks.answers_of_all_matchings", lambda *a: 2)
+    row = run_check(check)
+    assert (row.status, row.detail) == ("fails", "N = 4, R = 1, k = 3, 1 roots: 2 vectors of answers")
