@@ -83,7 +83,7 @@ HELD_BY = {
     "constructions/noise/tolerance.py": ("noise",),
     "constructions/verification/balls.py": ("balls", "interval"),
     "constructions/verification/certificate.py": _CERTIFICATE,
-    "constructions/verification/certify_attention.py": _CERTIFICATE,
+    "constructions/verification/certify_attention.py": (*_CERTIFICATE, "noise"),
     "constructions/verification/certify_depth.py": _CERTIFICATE,
     "constructions/verification/certify_prompts.py": _CERTIFICATE,
     "constructions/verification/certify_readout.py": _CERTIFICATE,

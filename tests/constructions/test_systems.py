@@ -167,6 +167,17 @@ def test_systems_that_are_stacked_are_judged_as_one_by_one(
     assert found[0] == found[1] == found[2]
 
 
+def test_a_stack_that_holds_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(*_: object) -> Result:
+        raise AssertionError("a system was run alone")
+
+    monkeypatch.setattr(systems, "check_every_query", check)
+    assert check_all_systems(t1.construct, 3, 2, Task(), 2).holds
+    assert check_all_systems(lambda system: t2.construct(system, 2, 2), 3, 2, Task(2), 1).holds
+    with pytest.raises(AssertionError, match="a system was run alone"):
+        check_all_systems(t1.construct, 3, 2, Task(), 3)
+
+
 def test_only_the_rows_of_the_subjects_may_differ_in_a_stack() -> None:
     one = t1.construct(UNLUCKY)
     assert [len(stack) for stack in systems._stacks((t1.construct(each), each) for each in all_systems(3, 1))] == [6]
