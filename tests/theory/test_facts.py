@@ -120,7 +120,7 @@ def test_what_is_no_text_and_no_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "facts.csv").write_bytes(b"subject,relation,object\na,r,\xff\n")
     with pytest.raises(InputError, match="it is not text in UTF-8"):
         load_facts(tmp_path / "facts.csv")
-    with pytest.raises(InputError, match=r"facts are read from \.csv, \.tsv, .*, \.npy or \.json"):
+    with pytest.raises(InputError, match=r"facts are read from \.npy, \.json, \.csv, .* or \.txt"):
         load_facts(tmp_path / "facts.xlsx")
 
 

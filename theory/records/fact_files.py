@@ -28,7 +28,7 @@ HEADS = ("subject", "relation", "object")
 RELATION = "relation"  # the attribute of an edge
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = {",": "commas", "\t": "tabs"}
-EDGES = (".txt", ".edges", ".edgelist")
+EDGES = (".edges", ".edgelist", ".txt")
 
 
 class Fact(NamedTuple):
