@@ -21,6 +21,7 @@ n! once and no smaller factorial, so unless p divides another of the integers it
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from math import gcd, prod
 
 from flint import arb, ctx, fmpq, fmpz
@@ -74,11 +75,19 @@ class Logarithm:
 
     def enclose(self, precision: int = START_PRECISION) -> arb:
         """A ball that contains the number, computed with `precision` bits."""
+        return self._ball if precision == START_PRECISION else self._enclosed(precision)
+
+    @cached_property
+    def _ball(self) -> arb:
+        return self._enclosed(START_PRECISION)
+
+    def _enclosed(self, precision: int) -> arb:
         with ctx.workprec(precision):
             total = arb(0)
             for coefficient, top, length in self.terms:
-                total += arb(fmpq(coefficient.numerator, coefficient.denominator)) * _natural_log(top, length)
-            return total / arb(2).log()
+                weight = arb(fmpq(coefficient.numerator, coefficient.denominator))
+                total += weight * _natural_log(top, length, precision)
+            return total / _natural_log(2, 1, precision)
 
     def interval(self, precision: int = START_PRECISION) -> Interval:
         """The enclosure's two ends as exact rationals."""
@@ -239,11 +248,13 @@ def _falling(top: int, length: int) -> int:
     return prod(range(top - length + 1, top + 1))
 
 
-def _natural_log(top: int, length: int) -> arb:
-    """ln (top)_length at the precision in force."""
-    if length <= 8:
-        return arb(_falling(top, length)).log()
-    return arb(top + 1).lgamma() - arb(top - length + 1).lgamma()
+@lru_cache(maxsize=4096)
+def _natural_log(top: int, length: int, precision: int) -> arb:
+    """ln (top)_length."""
+    with ctx.workprec(precision):
+        if length <= 8:
+            return arb(_falling(top, length)).log()
+        return arb(top + 1).lgamma() - arb(top - length + 1).lgamma()
 
 
 def _exact(point: arb) -> Fraction:

@@ -84,6 +84,7 @@ def main() -> None:
 for command in (
     verification.verify,
     verification.construct,
+    verification.ask,
     verification.count,
     verification.bounds,
     verification.campaign,

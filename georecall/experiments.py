@@ -32,7 +32,7 @@ MODEL_FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.gguf
 RELATION_FILES = ("*.json",)
 
 
-@click.command()
+@click.command(short_help="Train models, and set their thresholds beside the theory's.")
 @click.option("--preset", default="quick", show_default=True, help="quick, standard or paper.")
 @store_option
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
@@ -71,7 +71,7 @@ def compare(
     sys.exit(0 if command.succeeded(report) else 1)
 
 
-@click.command()
+@click.command(short_help="Ask how models recall, and change what they know.")
 @click.argument("models", nargs=-1, metavar="[MODEL ...]", type=ReadOrNamed(beside=_facts_beside))
 @click.option("--preset", help="Study the models of a preset: quick, standard or paper.")
 @store_option
@@ -97,7 +97,7 @@ def mechanism(
     sys.exit(0 if command.succeeded(report) else 1)
 
 
-@click.command()
+@click.command(short_help="Look for linear relations in a pretrained language model.")
 @read_option(
     "--model",
     "A local directory, a .gguf file, or a packaged model: smollm2, minilm.",
@@ -118,7 +118,7 @@ def probe(model: str, relations: str, layers: str, json: Path | None, out: Path 
     linear maps, layer by layer (E7). Nothing is fetched: the model is a local one.
     """
     from empirical.probing import command
-    from theory.records.ledger import summary
+    from theory.records.console import summary
 
     with command.progress_bar() as show:
         report = command.probe(model, relations, layers, progress=show)

@@ -3,8 +3,11 @@
     >>> import georecall
     >>> system = georecall.FactSystem.random(entities=100, relations=4)
     >>> model = georecall.construct("T1", system)
-    >>> [(row.rung, row.status, row.margin) for row in georecall.verify(model, system)]
-    [('exhaustive queries', 'holds', Fraction(2, 1)), ('certificate', 'holds', Fraction(2, 1))]
+    >>> for row in georecall.verify(model, system):
+    ...     print(row.construction, "|", row.rung, row.status, row.margin)
+    model | exhaustive queries holds 2
+    model | certificate holds 2
+    model, noise | exhaustive queries holds None
 
 Nothing here needs PyTorch, and SymPy is loaded only by what asks the registry.
 """
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from theory import Block, FactSystem, InputError, Task, Transformer
 
 if TYPE_CHECKING:
-    from bounds.tables.dimensions import BoundRow
+    from bounds.tables.rows import BoundRow
     from constructions.verification.result import Result
     from theory.records.ledger import Row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -46,6 +46,11 @@ class Seconds(click.FloatRange):
 def read_option(name: str, help: str, *, type: Read | None = None, **options: Any) -> Callable[[FC], FC]:
     """An option that is a path which is read."""
     return click.option(name, type=type or Read(), help=help, **options)
+
+
+def facts_option(help: str) -> Callable[[FC], FC]:
+    """The option that names a file of facts."""
+    return click.option("--system", "--facts", type=Read(), help=help)
 
 
 def write_option(name: str, help: str, *, kind: Kind | None = None, **options: Any) -> Callable[[FC], FC]:
@@ -125,15 +130,13 @@ def checks_of_preset(claims: tuple[str, ...], preset: str, seed: int) -> list[Ch
     return planned
 
 
-def print_ledger(rows: list[Row], json: Path | None) -> None:
-    """Print the ledger, and at its end what decides; write it, if asked."""
-    from theory.records.ledger import as_table, summary, terminal, to_json
+def print_ledger(rows: list[Row], json: Path | None, lines: Sequence[str] | None = None) -> None:
+    """Print the ledger, and at its end what it comes to, or these lines; write it, if asked."""
+    from theory.records.console import output, print_rows, summary
+    from theory.records.ledger import to_json
     from theory.records.writing import write_atomically
 
-    console = terminal(width=None if sys.stdout.isatty() else 160, stderr=prints_aside())
-    console.print(as_table(rows))
-    for line in summary(rows):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    print_rows(rows, output(aside=prints_aside()), summary(rows) if lines is None else lines)
     if json is not None:
         write_atomically(json, lambda file: file.write_text(to_json(rows), encoding="utf-8"))
     decisive = [row for row in rows if row.rung != "measured"]

@@ -41,7 +41,7 @@ def _figures() -> str:
     return listing()
 
 
-@click.command()
+@click.command(short_help="Verify everything, measure at small sizes, write one page.")
 @preset_option
 @store_option
 @write_option("--json", "Write the ledger here, as JSON.")
@@ -58,12 +58,13 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     from empirical.mechanism import command as mechanism
     from paper_figs.report import can_report, write_report
     from paper_figs.verdicts import saved_rows
+    from theory.records.console import closing
     from theory.records.ledger import all_hold, run_all_checks
     from theory.records.stamp import read_stamp
 
     if not results.is_dir():
         click.echo(f"There are no saved results in {results}: most figures will be missing.", err=True)
-    saved_rows(results)  # what cannot be read is refused before the minutes that follow
+    saved = saved_rows(results)  # what cannot be read is refused before the minutes that follow
     rows = run_all_checks(checks_of_preset((), preset, seed=0))
     if command.can_train():
         with command.counting("runs") as show:
@@ -75,7 +76,7 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
         rows += command.rows(compared) + mechanism.rows(studied)
     else:
         click.echo(f"Nothing is trained: {command.WITHOUT_TORCH}", err=True)
-    print_ledger(rows, json)
+    print_ledger(rows, json, closing(rows, saved))
     if can_report():
         command_line = f"georecall reproduce --preset {preset}"
         written = {"command": command_line, **provenance("cpu"), "Coq proofs": str(read_stamp())}
@@ -86,7 +87,7 @@ def reproduce(preset: str, store: Path, json: Path | None, report: Path, results
     sys.exit(0 if all_hold(rows) else 1)
 
 
-@click.command()
+@click.command(short_help="Draw the figures as PDF and PNG.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @results_option
 @directory_option("--out", "The directory to write to.", "*.pdf", "*.png", default="figures", show_default=True)

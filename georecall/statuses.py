@@ -40,6 +40,7 @@ def exit_with(run: Callable[[], Any]) -> NoReturn:
 
     All that was printed has been written by then, so that a full disk is not a success.
     """
+    _replace_closed_streams()
     # A terminal that cannot show a character gets its number: the output of a check must not end it.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -47,6 +48,8 @@ def exit_with(run: Callable[[], Any]) -> NoReturn:
     # Counts have more digits than Python prints unless told to. Foreign numbers are limited where they are read.
     sys.set_int_max_str_digits(0)
     try:
+        if sys.stdout is None:
+            raise InputError("standard output is closed: lead it to a file, or to /dev/null")
         try:
             status = run()
         except SystemExit as ended:
@@ -54,16 +57,33 @@ def exit_with(run: Callable[[], Any]) -> NoReturn:
         with reader_may_go():
             sys.stdout.flush()
     except click.ClickException as error:  # click's own: a command or an option that is wrong
-        error.show()
         status = error.exit_code
+        _tell(error.show)
     except SystemExit as ended:
         status = ended.code
     except BaseException as error:
         status, line = _status_and_line(error)
         if os.environ.get(TRACEBACK):
-            traceback.print_exception(error)
-        click.echo(f"georecall: {one_line(line)}", err=True)
+            _tell(traceback.print_exception, error)
+        _tell(click.echo, f"georecall: {one_line(line)}", err=True)
     sys.exit(status or 0)
+
+
+def _replace_closed_streams() -> None:
+    """Let standard input and error, where they are closed, lead nowhere: no file that is opened may get their number.
+
+    Python has None for a stream that is closed. What would be printed on standard output has no other place.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  (for as long as the process lives)
+    if sys.stderr is None and sys.stdout is not None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _tell(show: Callable[..., object], *arguments: Any, **options: Any) -> None:
+    """Print on standard error; where that cannot be written to, the status alone has to say it."""
+    with contextlib.suppress(OSError):
+        show(*arguments, **options)
 
 
 @contextlib.contextmanager

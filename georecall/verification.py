@@ -12,6 +12,7 @@ from georecall.options import (
     Seconds,
     checks_of_preset,
     count_option,
+    facts_option,
     finish,
     list_option,
     preset_option,
@@ -19,7 +20,7 @@ from georecall.options import (
     seed_option,
     write_option,
 )
-from georecall.paths import echo, prints_aside
+from georecall.paths import Read, echo, prints_aside
 from theory.errors import InputError
 from theory.records.writing import MODEL, SYSTEM
 
@@ -45,7 +46,7 @@ class OfTheorems(click.Command):
             formatter.write_text(f"CLAIM is a theorem: {', '.join(theorems())}.")
 
 
-@click.command(cls=OfTheorems)
+@click.command(cls=OfTheorems, short_help="Check theorems, or a model of your own, and print the ledger.")
 @click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
 @preset_option
 @count_option("--entities", "N: check at this size instead of the preset's (with --relations).")
@@ -56,7 +57,7 @@ class OfTheorems(click.Command):
 @seed_option
 @write_option("--json", "Write the ledger here, as JSON.")
 @read_option("--weights", "Verify this model (.safetensors), with --system.")
-@read_option("--system", "The fact system (.npy or .json).")
+@facts_option("The facts that it should recall: .csv or .tsv with names, .npy or .json.")
 @click.option("--rational", is_flag=True, help="Take the float weights of --weights as the fractions that they are.")
 def verify(
     claims: tuple[str, ...],
@@ -94,10 +95,11 @@ def verify(
         finish(run_all_checks(checks_of_preset(claims, preset, seed)), json)
 
 
-@click.command()
+@click.command(short_help="Write the weights of a theorem's transformer.")
 @click.argument("claim")
-@count_option("--entities", "N", required=True)
-@count_option("--relations", "R", required=True)
+@facts_option("The facts to build it for, instead of random ones: .csv or .tsv with names, .npy or .json.")
+@count_option("--entities", "N, of a random fact system.")
+@count_option("--relations", "R, likewise.")
 @count_option("--hops", "k, for the claims about several hops.", most=MOST_HOPS, default=2, show_default=True)
 @count_option("--bits", "b, the bits of a subject entry.", default=1, show_default=True)
 @count_option("--stride", "j, the hops of a step of a chain (T3b).", default=1, show_default=True)
@@ -107,8 +109,9 @@ def verify(
 @write_option("--system-out", "Write the fact system too (.npy or .json).", kind=SYSTEM)
 def construct(
     claim: str,
-    entities: int,
-    relations: int,
+    system: Path | None,
+    entities: int | None,
+    relations: int | None,
     hops: int,
     bits: int,
     stride: int,
@@ -117,24 +120,47 @@ def construct(
     out: Path,
     system_out: Path | None,
 ) -> None:
-    """Build CLAIM's transformer for a random fact system and write its weights."""
+    """Build CLAIM's transformer, for facts of your own or a random fact system, and write its weights."""
     from constructions.suite.checks import Sizes, build
     from constructions.weights.catalogue import Setting, entry
+    from theory.records.facts import load_facts
     from theory.records.files import save_model, save_system
 
-    chosen = entry(claim, name)
-    sizes = Sizes(entities, relations, Setting(hops, bits, stride), seed)
-    system, transformer = build(chosen, sizes)
-    save_model(transformer, chosen.task(sizes.setting), out)
+    chosen, setting = entry(claim, name), Setting(hops, bits, stride)
+    if system is None:
+        if entities is None or relations is None:
+            raise InputError("construct needs --facts, or --entities and --relations")
+        facts, (built, transformer) = None, build(chosen, Sizes(entities, relations, setting, seed))
+    else:
+        if entities is not None or relations is not None:
+            raise InputError("the facts say how many entities and relations there are: leave these out")
+        facts = load_facts(system)
+        built, transformer = build(chosen, Sizes(facts.system.entities, facts.system.relations, setting), facts.system)
+    save_model(transformer, chosen.task(setting), out, facts)
     if system_out is not None:
-        save_system(system, system_out)
+        save_system(built, system_out)
     echo(
         f"{claim} ({chosen.name}): d = {transformer.dimension}, width = {transformer.width}, "
         f"{transformer.parameters} parameters: {out}"
     )
 
 
-@click.command()
+@click.command(short_help="Ask a model a question, by names, in exact arithmetic.")
+@click.argument("model", type=Read())
+@click.argument("subject")
+@click.argument("relations", nargs=-1, required=True)
+def ask(model: Path, subject: str, relations: tuple[str, ...]) -> None:
+    """Ask a MODEL that was built with --facts for the object of a SUBJECT and the RELATIONS that lead to it.
+
+    Answers with the object and the margin by which its logit exceeds every other, in exact arithmetic. Exit status 2
+    for a question that the facts do not answer.
+    """
+    from constructions.suite.asking import ask as answered
+
+    echo(str(answered(model, subject, relations)))
+
+
+@click.command(short_help="Count edge-coloured graphs and their like, exactly.")
 @click.argument("kind", required=False)
 @list_option("Explain the kinds, in a line each.", _kinds)
 @count_option("--entities", "N, the number of nodes.")
@@ -166,7 +192,7 @@ def count(
     sys.exit(0 if found.agrees else 1)
 
 
-@click.command()
+@click.command(short_help="Tabulate lower bounds beside what the constructions reach.")
 @click.option("--entities", default="4096", show_default=True, help="N: numbers and ranges, as in 64,1000:1004.")
 @click.option("--relations", default="2:16", show_default=True, help="R, likewise.")
 @click.option("--hops", default="1:4", show_default=True, help="k, likewise.")
@@ -175,6 +201,7 @@ def count(
 @click.option("--readout", type=click.Choice(["fixed", "learned", "tied"]), default="fixed", show_default=True)
 @click.option("--error", default="0", show_default=True, help="The error rate allowed (T8), as 0.01 or 1/100.")
 @click.option("--maps", is_flag=True, help="Facts that are arbitrary maps instead of bijections (T10).")
+@click.option("--cost", is_flag=True, help="The table of widths, parameters and bits instead of that of dimensions.")
 @click.option("--depth", is_flag=True, help="The table of capacity against depth: hops by emitted tokens.")
 @click.option("--format", "layout", default="table", show_default=True, help="table, csv, json, markdown or latex.")
 @write_option("--out", "Write the table here instead of printing it.")
@@ -187,12 +214,14 @@ def bounds(
     readout: str,
     error: str,
     maps: bool,
+    cost: bool,
     depth: bool,
     layout: str,
     out: Path | None,
 ) -> None:
     """Tabulate lower bounds and what the constructions reach, with the assumptions that each number stands on."""
     from bounds.tables import command
+    from theory.records.console import printed_width
 
     text = command.table(
         entities=entities,
@@ -204,7 +233,9 @@ def bounds(
         error=error,
         depth=depth,
         maps=maps,
+        cost=cost,
         layout=layout,
+        width=printed_width() if out is None else None,
     )
     if out is None:
         click.echo(text, nl=False)
@@ -212,7 +243,7 @@ def bounds(
         command.write(text, out)
 
 
-@click.command()
+@click.command(short_help="Attack the checkers with wrong models, and tell what they said.")
 @count_option("--mutants", "How many: mutants 0, 1, .. of the seed.")
 @click.option("--seconds", type=Seconds(), help="For how long (60, unless --mutants is given).")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the mutants.")

@@ -64,6 +64,11 @@ PROBING = Source(
     "georecall probe --model smollm2 --relations all --json paper_figs/results/smollm2.json",
 )
 
+STRUCTURE = Source(
+    "structure.json",
+    "georecall compare --preset structure --store structure.sqlite --json paper_figs/results/structure.json",
+)
+
 FIGURES: dict[str, FigureEntry] = {
     each.name: each
     for each in (
@@ -90,15 +95,26 @@ FIGURES: dict[str, FigureEntry] = {
             ("T2", "T2c", "T2e", "T3", "T3b", "T3c", "T4"),
         ),
         FigureEntry(
+            "precision",
+            "Bits, noise and width against dimension",
+            "One hop, N = 4096, R = 4, universal models in one pass. (a) Dimension against the bits of a subject "
+            "entry: T1b's digits and T1d's look-up above T1c. (b) The same under noise that is survived, as a "
+            "fraction of the range of an entry: digits whose gates leave room (T13) meet the bound where b divides "
+            "log N, signs (T1) pay for gates that stand at 0. (c) Width against dimension where entries are reals of "
+            "any precision: one coordinate needs N^(R-1)/R units (T12) and the look-up has 2N^(R-1) or so; a few "
+            "coordinates more, and a handful of units is enough.",
+            ("T1", "T1b", "T1c", "T1d", "T12", "T13"),
+        ),
+        FigureEntry(
             "capacity_law",
-            "A capacity law: one number of bits for each scalar",
-            "E8: does one number β of bits for each scalar that may store facts predict every threshold? Counted are "
-            "the tables that learn (a, b), or the MLP's scalars too (c, d). Left: share of runs that memorise against "
-            "the bits asked of each such scalar; points are one curve at one dimension, lines pool them (Wilson's 95 % "
-            "intervals), the band is β with its interval. Right: held-out thresholds over their predictions, with the "
-            "tolerance of 25 %; a hollow marker breaks the law. With the tables alone, several hops with a tied or "
-            "frozen read-out need less dimension than predicted; with the MLP counted they fall into line, and so do "
-            "models with both tables frozen.",
+            "Is there one number of bits for each scalar?",
+            "E8: does one number β of bits for each scalar that stores facts fit every threshold, at 2000 steps? "
+            "Counted are the tables that learn (a, b), or every scalar that learns (c, d). Left: share of runs that "
+            "memorise against the bits asked of each such scalar; points are one curve at one dimension, lines pool "
+            "them (Wilson's 95 % intervals), the band is β with its interval. Right: bits a scalar of held-out curves "
+            "over β, with the tolerance of 15 %; a hollow marker breaks the law. Counting the tables alone fails by "
+            "factors; counting everything leaves a scatter that one β does not explain: the fewer tables learn, the "
+            "fewer bits a scalar stores.",
             ("E8", "T8"),
             (STANDARD, TRIALS),
         ),
@@ -107,8 +123,8 @@ FIGURES: dict[str, FigureEntry] = {
             "Bits for each coordinate and for each trained scalar",
             "What a model that memorises one hop knows at its threshold, in bits (the numerator of T8 at accuracy "
             "0.99), divided (a) by the N·d* coordinates of the subject table and (b) by all scalars that are trained. "
-            "A line for each R, 95 % intervals of d*. Conditions far apart in (a) fall together in (b): what counts is "
-            "how many scalars learn, not which.",
+            "A line for each R, 95 % intervals of d*. Conditions far apart in (a) come together in (b), though not "
+            "to one line.",
             ("E1", "E2", "T1c", "T8"),
             (STANDARD, TRIALS),
         ),
@@ -150,12 +166,23 @@ FIGURES: dict[str, FigureEntry] = {
             "hops",
             "k hops in one pass and by chain of thought",
             "E6: the threshold of k hops over that of one hop, (a) against k, (b) against R; the lines are the same "
-            "ratio for T2, T2e and T3. (c) The exponent e of d* ~ R^(1 + e(k-1)) with its 95 % interval. Descent pays "
-            "more than R^⌈k/2⌉, which suffices (T2e), also with a learned read-out; a chain of thought stays at one "
-            "hop's dimension (T3). (d) Training begun at T2e, moved by noise, at the learning rate of all other runs "
-            "(0.1) and a gentler one: runs that end with every query right.",
+            "ratio for T2, T2e and T3. (c) The exponent e of R^(1 + e(k-1)) in all scalars that learn, with its "
+            "95 % interval: descent pays R^k, as if every word of relations were a relation of its own; a chain of "
+            "thought stays at one hop's cost (T3). (d) Training begun at T2e, moved by noise, at the learning rate of "
+            "all other runs (0.1) and a gentler one: runs that end with every query right.",
             ("E6", "T2", "T2e", "T3"),
             (STANDARD,),
+        ),
+        FigureEntry(
+            "structure",
+            "What a memorising transformer compresses",
+            "E9: scalars that learn at the threshold, ρ, against the information of a family of facts, ι, both over "
+            "those of independent bijections (95 % over seeds, and whatever lies between two whole dimensions). "
+            "A family on the diagonal costs what it holds, one at ρ = 1 what independent relations do; below the "
+            "dotted line it is compressed by the rule. The star is what T2e could save for compositions. What the "
+            "sweep has not reached is missing.",
+            ("E9", "T2e"),
+            (STRUCTURE,),
         ),
         FigureEntry(
             "probing",

@@ -67,11 +67,19 @@ EXPERIMENTS: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, 
     ),
     (
         "E8",
-        "a capacity law",
+        "is there one number of bits a scalar?",
         ("T8",),
         ("comparison/capacity_fit",),
         ("laws",),
         "python -m paper_figs.trials runs.sqlite standard trials.json",
+    ),
+    (
+        "E9",
+        "what is compressed: structured facts against independent ones",
+        ("T2e",),
+        ("comparison/structure",),
+        ("structure",),
+        "georecall compare --preset structure",
     ),
 )
 
@@ -92,6 +100,7 @@ proofs are in `docs/theory.md`. "file" holds the construction, the bound or the 
 FOOTER = """
 `results/standard.json` is the report of `georecall compare --preset standard`, and `results/standard_trials.json` what
 `python -m paper_figs.trials` takes from its run store: how many runs memorised at each dimension of each curve.
+`results/structure.json` is that of `georecall compare --preset structure`, as far as its runs have come;
 `results/mechanism.json` and `results/smollm2.json` are the reports of `georecall mechanism` and `georecall probe`.
 """
 

@@ -22,7 +22,8 @@ from bounds.tables.summary import decimal, dimension_table
 from paper_figs import catalogue
 from paper_figs.verdicts import saved_rows
 from theory.errors import InputError
-from theory.records.ledger import RUNGS, Row, Status, short
+from theory.records.console import short
+from theory.records.ledger import RUNGS, Row, Status
 from theory.records.writing import write_atomically
 from theory.statements.registry import theorems
 

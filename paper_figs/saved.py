@@ -82,9 +82,9 @@ class Point:
     high: float
 
 
-def preset_of(report: Any) -> ComparisonPreset:
-    """The preset of a comparison's report. InputError for a comparison that is not complete."""
-    if not part(report, "complete", bool):
+def preset_of(report: Any, *, unfinished: bool = False) -> ComparisonPreset:
+    """The preset of a comparison's report. InputError for a comparison that is not complete, unless it may be."""
+    if not part(report, "complete", bool) and not unfinished:
         raise InputError("the comparison is not complete")
     return preset(part(report, "preset", str))
 

@@ -12,6 +12,9 @@ from hypothesis import settings
 settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ, print_blob=True)
 settings.load_profile("suite")
 
+# pytest-xdist tells its workers how wide the terminal is; what a command prints into a pipe must not depend on that.
+os.environ.pop("COLUMNS", None)
+
 
 def missing_gpu() -> str | None:
     """Why a test marked `gpu` cannot run here, or None if it can."""

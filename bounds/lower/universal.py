@@ -19,6 +19,7 @@ relations can be selected by attention.)
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from bounds.counting.answer_vectors import answer_vectors, exact_from
 from bounds.enclosure import log2, log2_falling
@@ -32,6 +33,7 @@ FORMULA_STEPS = 50_000  # k·R^{2(k-1)} up to which the formula is evaluated: so
 SEARCHED_SYSTEMS = 20_000  # (N!)^R up to which answer vectors are searched for
 
 
+@lru_cache(maxsize=4096)
 def universal_hops(entities: int, relations: int, hops: int) -> Bound:
     """T2d: d·b >= log2 T_k, exact or from below; its argument says which, and how it was found."""
     check_sizes(entities, relations, hops)
@@ -56,6 +58,7 @@ def universal_hops(entities: int, relations: int, hops: int) -> Bound:
     return Bound("T2d", 1, 0, information, best.formula, assumptions, below)
 
 
+@lru_cache(maxsize=4096)
 def universal_width(entities: int, relations: int, hops: int) -> Bound:
     """T1e: W·b_h >= log2 T_k."""
     bound = universal_hops(entities, relations, hops)

@@ -1,12 +1,15 @@
 """The lower bounds in the ledger: what counting every small case, and exact comparison, says of each.
 
 T2c, T9   the proof's families, counted: as many systems, and as few with the same answers, as the proof says
+T9        the answers over all systems of matchings: no bound asks for more
 T2e       the proof's families, built, every query followed: all tables of answers occur
 T2d       T_k by listing all systems, against the formula and the statement of when it is exact
 T8        the best error rate of every code, against the bound at it
 T1c       T1b meets it with no gap for N = 2^p and b | p; as many relabelling classes as Burnside counts
 T10       the answers of a few roots, over all systems of maps: every vector of values occurs, also into few answers
 T11       the tables of all answers, over all systems, against the bound, which is met at N = 2, k = 2
+T12       models of few units on rows of one or two reals: no more vectors of answers than counted, every cell visited
+T13       at A = 2^b - 1 and noise 1/2 it is T2d at b bits; the shifted construction meets it for N = 2^p and b | p
 T1e, T3c  rest on T_k and on T2c's and T2e's counts: that they are the same numbers, and the width of T1 and T2
 """
 
@@ -25,16 +28,25 @@ from bounds.lower.dichotomy import fixed_readout
 from bounds.lower.frontier import smallest_dimension
 from bounds.lower.guessing import GuessingEvidence, check_guessing
 from bounds.lower.information import universal_single_hop, universal_with_errors
+from bounds.lower.involutions import involutions
 from bounds.lower.maps import most_map_roots, universal_maps
+from bounds.lower.precision import least_noisy_dimension, least_width, most_vectors
 from bounds.lower.universal import universal_hops, universal_width
-from bounds.suite.families import Evidence, answers_of_all_maps, answers_of_all_systems, check_families
+from bounds.suite.cells import random_row_model
+from bounds.suite.families import (
+    Evidence,
+    answers_of_all_maps,
+    answers_of_all_matchings,
+    answers_of_all_systems,
+    check_families,
+)
 from bounds.suite.learned_families import LearnedEvidence, check_learned_families
 from theory import relabelling_classes
 from theory.errors import InputError
 from theory.records.ledger import Check, Row
 from theory.statements.registry import evaluate
 
-CLAIMS = ("T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8", "T9", "T10", "T11")
+CLAIMS = ("T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8", "T9", "T10", "T11", "T12", "T13")
 
 # Systems, tables and codes enumerated at most, by preset.
 SYSTEMS = {"quick": 50_000, "full": 600_000}
@@ -57,9 +69,11 @@ def checks_of_preset(claims: Sequence[str], preset: str) -> list[Check]:
         "T2e": [("families", partial(_learned, preset))],
         "T3c": [("one step", _one_step)],
         "T8": [("codes", partial(_codes, preset)), ("no errors", _no_errors)],
-        "T9": [("families", partial(_counted, "T9", preset))],
+        "T9": [("families", partial(_counted, "T9", preset)), ("matchings", _answers_of_matchings)],
         "T10": [("free edges", partial(_free_edges, preset))],
         "T11": [("tables", partial(_tables, preset))],
+        "T12": [("cells", partial(_cells, preset)), ("attained", _attained)],
+        "T13": [("no gap under noise", _no_gap_under_noise)],
     }
     return [Check(claim, name, "counting", run) for claim in claims for name, run in runs.get(claim, [])]
 
@@ -192,6 +206,20 @@ def _free_edges(preset: str) -> Row:
     return _row("T10", "free edges", failures, f"{cases} families of vectors, every system of maps listed")
 
 
+def _answers_of_matchings() -> Row:
+    """No bound, from however many roots, asks for more than there are vectors of answers."""
+    grid = [(4, 1, 3), (4, 2, 2), (4, 3, 2), (4, 3, 3), (6, 2, 2), (6, 2, 4), (6, 3, 2), (6, 3, 3), (8, 2, 3)]
+    failures, number = [], 0
+    for n, r, k in grid:
+        family = involutions(n, r, k)
+        for bound in (*family.members, *(each.at(m) for each in family.ranges for m in range(1, each.last + 1))):
+            number += 1
+            answers = answers_of_all_matchings(n, r, k, bound.rows)
+            if sign(log2(answers) - bound.information) < 0:
+                failures.append(f"N = {n}, R = {r}, k = {k}, {bound.rows} roots: {answers} vectors of answers")
+    return _row("T9", "matchings", failures, f"{number} bounds at {len(grid)} sizes, every system of matchings listed")
+
+
 def _tables(preset: str) -> Row:
     grid = [(2, r, k) for r in (2, 3, 4) for k in (1, 2, 3, 4)] + [(3, 2, k) for k in (1, 2, 3)]
     grid += [(3, 3, 2), (4, 2, 2)] + [(3, 4, 2), (4, 3, 2)] * (preset == "full")
@@ -203,4 +231,52 @@ def _tables(preset: str) -> Row:
             failures.append(f"N = {n}, R = {r}, k = {k}: {tables} tables of answers")
     return _row(
         "T11", "tables", failures, f"the tables of all answers counted at {len(grid)} sizes, every system listed"
+    )
+
+
+def _cells(preset: str) -> Row:
+    sizes = [(n, r, w, 1) for n, r, w in product((2, 3), (1, 2, 3), (1, 2))] + [
+        (2, 2, 1, 2),
+        (3, 1, 1, 2),
+        (2, 1, 2, 2),
+    ]
+    failures, models = [], 0
+    for n, r, w, d in sizes:
+        for seed in range(5 if preset == "quick" else 50):
+            found = len(random_row_model(n, r, w, d, seed).vectors())
+            if found > most_vectors(n, r, w, d):
+                failures.append(f"N = {n}, R = {r}, W = {w}, d = {d}, seed {seed}: {found} vectors of answers")
+            models += 1
+    return _row(
+        "T12", "cells", failures, f"{models} models of one or two coordinates, every cell of their rows visited"
+    )
+
+
+# The seeds of models of random whole numbers with as few units as T12 allows, and all N^R vectors of answers.
+ATTAINING = {(2, 2): 0, (2, 3): 7505}
+
+
+def _attained() -> Row:
+    failures = []
+    for (n, r), seed in ATTAINING.items():
+        found = len(random_row_model(n, r, least_width(n, r), 1, seed).vectors())
+        if found != n**r:
+            failures.append(f"N = {n}, R = {r}: {found} of {n**r} vectors of answers")
+    return _row(
+        "T12", "attained", failures, f"one coordinate at the least width has all N^R vectors, at {len(ATTAINING)} sizes"
+    )
+
+
+def _no_gap_under_noise() -> Row:
+    half, failures, sizes = Fraction(1, 2), [], 0
+    for p, b, r in product(range(1, 13), range(1, 13), (1, 2, 3, 16)):
+        least = least_noisy_dimension(2**p, r, 1, Fraction(2**b - 1), half)
+        built = evaluate("T13", "dimension", entities=2**p, relations=r, bits=b)
+        if least != universal_single_hop(2**p, r).smallest_dimension(b) or built < least:
+            failures.append(f"p = {p}, b = {b}, R = {r}: at least {least}, not T1c's dimension")
+        if p % b == 0 and built != least:
+            failures.append(f"p = {p}, b = {b}, R = {r}: T13 has {built}, and {least} is the least")
+        sizes += 1
+    return _row(
+        "T13", "no gap under noise", failures, f"under noise 1/2 digits of b bits are worth b bits, at {sizes} sizes"
     )

@@ -48,7 +48,7 @@ class Counted:
 
     @property
     def line(self) -> str:
-        """The integer alone, or the enclosure; that it is an upper bound; what a listing found, where it disagrees."""
+        """The integer alone, or the enclosure; that it is an upper bound; what a listing found, if there was one."""
         if self.logarithm is not None:
             low, high = self.logarithm
             text = low if low == high else f"{low} .. {high}"
@@ -57,7 +57,11 @@ class Counted:
             text = str(self.count.value)
         if self.count is not None and self.count.kind == "upper bound":
             text += f" (an upper bound: {self.count.method})"
-        return text if self.agrees else f"{text} (but listing every object gives {self.listed})"
+        if self.listed is None:
+            return text
+        if not self.agrees:
+            return f"{text} (but listing every object gives {self.listed})"
+        return f"{text} (listing every object gives {self.listed})"
 
     def as_json(self) -> str:
         """The count with its sizes; integers as strings of digits, which no reader of JSON rounds."""
@@ -116,9 +120,12 @@ def table(
     error: str = "0",
     depth: bool = False,
     maps: bool = False,
+    cost: bool = False,
     layout: str = "table",
+    width: int | None = None,
 ) -> str:
-    """The table of bounds, or (`depth`) of capacity against depth, for sizes written as numbers and ranges.
+    """The table of dimensions, or (`cost`) of widths, parameters and bits, or (`depth`) of capacity against depth, for
+    sizes written as numbers and ranges; a text is at most `width` columns wide, if that is given.
 
     InputError for sizes that are none, a read-out or format that is unknown, and options that do not go together.
     """
@@ -137,7 +144,9 @@ def table(
     if not depth:
         wanted = settings(**grid, shared_bits=shared[0], readout=readout, error=rate, maps=maps)
         announce(f"a table of {len(wanted)} settings", Work(SETTING * len(wanted)))
-        return render_bounds(bound_rows(wanted), layout)
+        return render_bounds(bound_rows(wanted), layout, cost=cost, width=width)
+    if cost:
+        raise InputError("the table of depth has no costs: leave out --cost")
     if maps:
         raise InputError("the table of depth is about bijections: T10 says nothing of chains")
     if rate:
@@ -152,7 +161,7 @@ def table(
     announce(f"a table of {number} rows", Work(DEPTH_ROW * number))
     places = product(grid["entities"], grid["relations"], grid["bits"])
     rows = [row for n, r, b in places for row in depth_rows(n, r, grid["hops"], b, readout, shared[0])]
-    return render_depth(rows, layout)
+    return render_depth(rows, layout, width)
 
 
 def write(text: str, path: Path) -> None:

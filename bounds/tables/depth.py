@@ -60,7 +60,7 @@ def strides(hops: int) -> dict[int, int]:
     return {-(-hops // stride): stride for stride in range(hops, 0, -1)}
 
 
-def render_depth(rows: Sequence[DepthRow], layout: str) -> str:
+def render_depth(rows: Sequence[DepthRow], layout: str, width: int | None = None) -> str:
     """The table of depth in one of `layout.FORMATS`; CSV and JSON with exact integers and the ratio to four places."""
     heads = (
         "entities", "relations", "hops", "steps", "stride", "bits", "shared_bits", "readout", "least_any_spacing",
@@ -73,7 +73,7 @@ def render_depth(rows: Sequence[DepthRow], layout: str) -> str:
         "least, any spacing: T3c for every honest chain of at most so many tokens; even: for the construction's own.",
         "ratio: dimension to least, even spacing. One step is one pass: T2c (fixed read-out) or T2e from below.",
     )
-    return render(Table("Capacity against depth", names, tuple(body), notes), layout)
+    return render(Table("Capacity against depth", names, tuple(body), notes, 4), layout, width)
 
 
 def _row(

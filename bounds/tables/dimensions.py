@@ -8,6 +8,8 @@ constructions that satisfy them, at the B that they need themselves:
     any model, learned or tied      T2e                         T2e                       B = 0
     honest chains                   T3c                         T3, T3b                   B = 0
     width                           T1e                         (pre-activations of b bits)
+    real entries, one hop           T12                         T1b's circle (its width)
+    noise below 1/2                 T13                         T13; T2, which has T13's bits
 
 For facts that are arbitrary maps T10 joins T2d, T2c and T2e, which hold for models of all maps too, and what needs
 inverses is left out. Lower bounds that apply to any model are given at the setting's B; T11 is among them. At an error
@@ -40,58 +42,14 @@ from bounds.lower.learned_readout import learned_readout
 from bounds.lower.maps import fixed_maps, learned_maps, universal_maps
 from bounds.lower.universal import universal_hops, universal_width
 from bounds.tables.layout import shown
+from bounds.tables.precision import precision_rows
+from bounds.tables.rows import BoundRow, BoundSetting, unless_absurd
 from theory.errors import InputError
-from theory.statements.assumptions import BIJECTIONS, MAPS, Assumption
+from theory.statements.assumptions import BIJECTIONS, MAPS
 from theory.statements.registry import Quantity, evaluate, theorem
 
 STRIDE = 2  # hops a token in the rows of T3b; the table of depth has all strides
 MOST_SETTINGS = 20_000
-LARGEST_TABLED = 10**400  # widths and numbers of parameters beyond it are left out: few programs could read them
-
-
-@dataclass(frozen=True)
-class BoundSetting:
-    """N entities, R relations, k hops, b-bit subject entries, B shared bits, the read-out, the error rate ε, and
-    whether the facts are any `maps` instead of bijections.
-    """
-
-    entities: int
-    relations: int
-    hops: int
-    bits: int
-    shared_bits: int = 0
-    readout: str = "fixed"
-    error: Fraction = Fraction(0)
-    maps: bool = False
-
-
-@dataclass(frozen=True)
-class BoundRow:
-    """One bound or construction in one setting.
-
-    label: a construction's theorem, with its name where it has several; or what a lower bound applies to. dimension:
-    the least that a lower bound admits, or what a construction has; None where nothing is known. total_bits: of all
-    numbers that depend on the facts. against: a lower bound's theorem, or the lower bound that a construction is held
-    against, and least the dimension which that admits. statement: a lower bound, its right side rounded down.
-    """
-
-    setting: BoundSetting
-    label: str
-    side: str
-    dimension: int | None
-    width: int | None = None
-    parameters: int | None = None
-    total_bits: int | None = None
-    against: str = ""
-    least: int | None = None
-    statement: str = ""
-    assumptions: tuple[Assumption, ...] = ()
-    argument: str = ""
-
-    @property
-    def ratio(self) -> Fraction | None:
-        """dimension / least, None where there is no bound or it is 0."""
-        return Fraction(self.dimension, self.least) if self.dimension is not None and self.least else None
 
 
 @dataclass(frozen=True)
@@ -144,7 +102,9 @@ def settings(
 
 def bound_rows(settings: Iterable[BoundSetting]) -> list[BoundRow]:
     """All lower bounds and constructions that apply to each setting, in the order of the settings."""
-    return [row for setting in settings for row in (*lower_rows(setting), *upper_rows(setting))]
+    return [
+        row for setting in settings for row in (*lower_rows(setting), *upper_rows(setting), *precision_rows(setting))
+    ]
 
 
 def lower_rows(setting: BoundSetting) -> list[BoundRow]:
@@ -290,8 +250,8 @@ def _upper_row(setting: BoundSetting, built: Built) -> BoundRow:
         built.label,
         "upper",
         dimension,
-        _unless_absurd(width),
-        _unless_absurd(parameters),
+        unless_absurd(width),
+        unless_absurd(parameters),
         built.table_rows * setting.entities * dimension * setting.bits + built.memory,
         against=f"{bound.theorem} at B = {shown(built.memory)}" if bound else "",
         least=bound.smallest_dimension(setting.bits, built.memory) if bound else None,
@@ -319,7 +279,3 @@ def _costs(
         )
 
     return cost("dimension"), cost("width"), cost("parameters")
-
-
-def _unless_absurd(number: int) -> int | None:
-    return number if number < LARGEST_TABLED else None

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import textwrap
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,19 +17,27 @@ Cell = int | str | None
 
 @dataclass(frozen=True)
 class Table:
-    """A title, column heads, rows of cells (None is an empty cell) and notes below."""
+    """A title, column heads, rows of cells (None is an empty cell) and notes below. The first `keys` columns say what a
+    row is about."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    keys: int = 0
 
 
-def render(table: Table, layout: str) -> str:
-    """The table in one of `FORMATS`, ending in a newline. CSV and JSON hold exact integers and no title or notes."""
+def render(table: Table, layout: str, width: int | None = None) -> str:
+    """The table in one of `FORMATS`, ending in a newline. CSV and JSON hold exact integers and no title or notes.
+
+    A text is at most `width` columns wide, if one is given: columns for which there is no room stand below the others,
+    beside the same first ones, and notes are folded.
+    """
     if layout not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, not {layout!r}")
-    writers = {"table": _text, "csv": _csv, "json": _json, "markdown": _markdown, "latex": _latex}
+    if layout == "table":
+        return _text(table, width)
+    writers = {"csv": _csv, "json": _json, "markdown": _markdown, "latex": _latex}
     return writers[layout](table)
 
 
@@ -46,10 +55,25 @@ def shown(cell: Cell) -> str:
     return f"≈{'-' if cell < 0 else ''}{leading // 100}.{leading % 100:02d}e{exponent}"
 
 
-def _text(table: Table) -> str:
-    head, *body = aligned_lines(table.columns, [[shown(cell) for cell in row] for row in table.rows])
-    rule = "─" * max(map(len, (head, *body)))
-    return "\n".join([table.title, head, rule, *body, *table.notes]) + "\n"
+def _text(table: Table, width: int | None) -> str:
+    cells = [[shown(cell) for cell in row] for row in table.rows]
+    lines = [table.title]
+    for part in _parts(table.columns, cells, table.keys, width):
+        head, *body = aligned_lines([table.columns[place] for place in part], [[row[p] for p in part] for row in cells])
+        lines += [head, "─" * max(map(len, (head, *body))), *body, ""]
+    notes = [line for note in table.notes for line in (textwrap.wrap(note, width) if width else [note])]
+    return "\n".join([*lines[:-1], *notes]) + "\n"
+
+
+def _parts(heads: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int | None) -> list[list[int]]:
+    """The places of the columns that stand beside one another: the first `keys` in every part, the others in one."""
+    widths = [max(map(len, column)) + 2 for column in zip(heads, *rows, strict=True)]
+    parts: list[list[int]] = []
+    for place in range(keys, len(heads)):
+        if not parts or (width and sum(widths[p] for p in (*parts[-1], place)) - 2 > width):
+            parts.append(list(range(keys)))
+        parts[-1].append(place)
+    return parts or [list(range(len(heads)))]
 
 
 def aligned_lines(
@@ -58,7 +82,7 @@ def aligned_lines(
     """The heads and rows as lines, each column at one width: words to the left, numbers to the right.
 
     `words` are the heads of the columns of words; unless given, those in which some cell begins with a letter. Lines
-    are as long as they are, in a terminal and in a file: what should fit a terminal is the ledger, which Rich prints.
+    are as long as they are.
     """
     columns = []
     for column in zip(heads, *rows, strict=True):

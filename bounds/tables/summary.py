@@ -1,10 +1,10 @@
 """The rows of `tables` as text: all of them, line by line (CSV, JSON), or a line a setting (text, Markdown, LaTeX)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
-from bounds.tables.dimensions import BoundRow, BoundSetting
 from bounds.tables.layout import FORMATS, Cell, Table, render, shown
+from bounds.tables.rows import BoundRow, BoundSetting
 from theory.errors import InputError
 from theory.statements.assumptions import Assumption
 
@@ -14,7 +14,7 @@ LONG_COLUMNS = (
 )  # fmt: skip
 
 
-def render_bounds(rows: Sequence[BoundRow], layout: str) -> str:
+def render_bounds(rows: Sequence[BoundRow], layout: str, *, cost: bool = False, width: int | None = None) -> str:
     """All rows in one of `layout.FORMATS`.
 
     CSV and JSON have a line for each row, with exact integers and the ratio rounded to four places. The others have two
@@ -24,7 +24,7 @@ def render_bounds(rows: Sequence[BoundRow], layout: str) -> str:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, not {layout!r}")
     if layout in ("csv", "json"):
         return render(long_table(rows), layout)
-    return render(dimension_table(rows), layout) + "\n" + render(cost_table(rows), layout)
+    return render(cost_table(rows) if cost else dimension_table(rows), layout, width)
 
 
 def long_table(rows: Sequence[BoundRow]) -> Table:
@@ -41,33 +41,36 @@ def dimension_table(rows: Sequence[BoundRow]) -> Table:
             return None
         return shown(row.dimension) + (f" ×{decimal(row.ratio, 2)}" if row.ratio is not None else "")
 
-    labels = [label for label in _labels(rows) if label != "width"]
+    labels = [label for label in _labels(rows) if not _on_width(label)]
+    lower = {row.label for row in rows if row.side == "lower"}
     heads = [f"{label} ≥" if _first(rows, label).side == "lower" else label for label in labels]
+    keys = _setting_heads(rows)
     body = [
-        (*_setting_cells(rows, setting), *(cell(row) for row in found)) for setting, found in _by_setting(rows, labels)
+        (*_setting_cells(keys, setting), *(cell(row) for row in found)) for setting, found in _by_setting(rows, labels)
     ]
     notes = [
         "Dimensions in coordinates. ×: ratio to the lower bound with the same assumptions, none where that is 0.",
         "T2b, T2e, T4 and T3b with a learned read-out hold signs, one bit an entry, whatever b is.",
     ]
-    groups = {label: [row for row in rows if row.label == label] for label in labels}
-    notes += [_note(label, own) for label, own in groups.items()] + _legend(groups.values())
-    return Table("Embedding dimension", (*_setting_heads(rows), *heads), tuple(body), tuple(notes))
+    notes += [_note(label, [row for row in rows if row.label == label]) for label in labels if label in lower]
+    notes.append("What a construction assumes, and every assumption in full: --format csv or json; costs: --cost.")
+    return Table("Embedding dimension", (*keys, *heads), tuple(body), tuple(notes), len(keys))
 
 
 def cost_table(rows: Sequence[BoundRow]) -> Table:
     """One line for each setting: the least width, and each construction's width, parameters and bits in all."""
-    labels = [label for label in _labels(rows) if label == "width" or _first(rows, label).side == "upper"]
+    labels = [label for label in _labels(rows) if _on_width(label) or _first(rows, label).side == "upper"]
     heads = [head for label in labels for head in _cost_heads(label)]
+    keys = _setting_heads(rows)
     body = []
     for setting, found in _by_setting(rows, labels):
         cells: list[Cell] = []
         for label, row in zip(labels, found, strict=True):
             costs = (row.width, row.parameters, row.total_bits) if row else (None, None, None)
             cells += costs[: len(_cost_heads(label))]
-        body.append((*_setting_cells(rows, setting), *cells))
+        body.append((*_setting_cells(keys, setting), *cells))
     notes = ("bits: of all numbers that depend on the facts. ≈: rounded to three digits; CSV and JSON are exact.",)
-    return Table("MLP width, parameters and bits", (*_setting_heads(rows), *heads), tuple(body), notes)
+    return Table("MLP width, parameters and bits", (*keys, *heads), tuple(body), notes, len(keys))
 
 
 def decimal(ratio: Fraction, places: int) -> str:
@@ -100,13 +103,13 @@ def _shared(rows: Sequence[BoundRow]) -> list[Assumption]:
     return [each for each in known[0] if all(each in others for others in known)] if known else []
 
 
-def _legend(groups: Iterable[Sequence[BoundRow]]) -> list[str]:
-    """Each assumption of the notes once, in full."""
-    return [str(each) for each in dict.fromkeys(each for rows in groups for each in _shared(rows)) if each.text]
-
-
 def _cost_heads(label: str) -> tuple[str, ...]:
-    return ("width ≥",) if label == "width" else (f"{label} width", "parameters", "bits")
+    return (f"{label} ≥",) if _on_width(label) else (f"{label} width", "parameters", "bits")
+
+
+def _on_width(label: str) -> bool:
+    """Whether a lower bound is one on the width, not on the dimension."""
+    return label.startswith("width")
 
 
 def _setting_heads(rows: Sequence[BoundRow]) -> tuple[str, ...]:
@@ -115,7 +118,7 @@ def _setting_heads(rows: Sequence[BoundRow]) -> tuple[str, ...]:
     return ("entities", "relations", "hops", "bits", *shared, *error)
 
 
-def _setting_cells(rows: Sequence[BoundRow], setting: BoundSetting) -> tuple[Cell, ...]:
+def _setting_cells(heads: Sequence[str], setting: BoundSetting) -> tuple[Cell, ...]:
     every: dict[str, Cell] = {
         "entities": setting.entities,
         "relations": setting.relations,
@@ -124,7 +127,7 @@ def _setting_cells(rows: Sequence[BoundRow], setting: BoundSetting) -> tuple[Cel
         "shared bits": setting.shared_bits,
         "error": str(setting.error),
     }
-    return tuple(every[head] for head in _setting_heads(rows))
+    return tuple(every[head] for head in heads)
 
 
 def _labels(rows: Sequence[BoundRow]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from constructions.campaign.judge import Finding
 from constructions.campaign.mutants import Mutant
 from constructions.weights.catalogue import CATALOGUE
-from theory.records.ledger import terminal
+from theory.records.console import least_width, output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -112,8 +111,8 @@ def of_one(mutant: Mutant, finding: Finding) -> Report:
 
 def print_report(report: Report, *, aside: bool = False) -> None:
     """Print the table, and a line for each violation; on stderr, if aside."""
-    console = terminal(width=None if sys.stdout.isatty() else 160, stderr=aside)
-    console.print(report.as_table())
+    console, table = output(aside=aside), report.as_table()
+    console.print(table, width=max(console.width, least_width(table, console)), crop=False)
     for violation in report.violations:
         console.print(str(violation), markup=False, highlight=False, soft_wrap=True)
     console.print(f"{report.mutants} mutants, {len(report.violations)} violations", highlight=False)

@@ -12,13 +12,21 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from constructions.noise.perturbation import check_under_noise
+from constructions.noise.tolerance import tolerated
 from constructions.suite import t5, t7
-from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing
+from constructions.suite.work import Extent, building, certifying, enclosing, fitting, listing, perturbing, running
 from constructions.verification import systems as many
 from constructions.verification.certificate import certify
 from constructions.verification.exact import require_integers
-from constructions.verification.exhaustive import check_every_query, check_sampled_queries, require_fit
+from constructions.verification.exhaustive import (
+    check_every_query,
+    check_sampled_queries,
+    queries_at_once,
+    require_fit,
+)
 from constructions.verification.interval import check_every_query_by_intervals, circle_margin
 from constructions.verification.result import Result
 from constructions.verification.rounding import bfloat16, check_rounded
@@ -27,10 +35,13 @@ from constructions.weights.catalogue import Entry, Setting
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.definitions.fact_system import all_map_systems
 from theory.definitions.transformer import Rounding
+from theory.records.facts import load_facts, load_names
 from theory.records.ledger import Row, Rung, Status
-from theory.records.loading import load_model_as_said, load_system
-from theory.records.work import ENDLESS, LONG, Size, Work, require_possible, smaller, spelt
+from theory.records.loading import load_model_as_said
+from theory.records.reading import within
+from theory.records.work import ENDLESS, LONG, Size, Work, announce, require_possible, smaller, spelt
 from theory.statements.registry import Construction, Quantity, evaluate, theorem
+from theory.statements.symbols import values
 
 # At most this many logits are computed query by query; beyond it queries are sampled.
 MOST_FACTS = 2**28
@@ -70,10 +81,12 @@ def claimed_margin(entry: Entry) -> int:
     return formulas(entry).margin if entry.exact else 0
 
 
-def build(entry: Entry, sizes: Sizes) -> tuple[FactSystem, Transformer]:
-    """The random system and the model built for it. InputError, naming a size that would do, for what is too large."""
+def build(entry: Entry, sizes: Sizes, facts: FactSystem | None = None) -> tuple[FactSystem, Transformer]:
+    """The facts, a random system of these sizes unless they are given, and the model built for them. InputError,
+    naming a size that would do, for what is too large.
+    """
     require_work(entry, sizes, building)
-    system = sizes.system()
+    system = sizes.system() if facts is None else facts
     return system, entry.build(system, sizes.setting)
 
 
@@ -279,29 +292,72 @@ def check_superposition(entry: Entry, sizes: Sizes) -> Row:
     return row
 
 
+def claimed_noise(entry: Entry, sizes: Sizes) -> Fraction:
+    """The noise below which every query is claimed to be right (T13)."""
+    noise = formulas(entry).noise
+    assert noise is not None, f"no noise is claimed of {entry.label}"
+    value = noise.xreplace(values(sizes.entities, sizes.relations, sizes.setting.hops, sizes.setting.bits))
+    return Fraction(int(value.p), int(value.q))
+
+
+def check_noise(entry: Entry, sizes: Sizes) -> Row:
+    """T13: every query under the worst perturbation of its subject's row, just below the noise that is claimed; and how
+    far the margin has fallen at it.
+    """
+    require_work(entry, sizes, perturbing)
+    (system, transformer), task = build(entry, sizes), entry.task(sizes.setting)
+    claimed = claimed_noise(entry, sizes)
+    below = claimed * (1 - Fraction(1, 2**16))
+    verdict = check_under_noise(transformer, system, task, below)
+    at = check_under_noise(transformer, system, task, claimed)
+    coverage = f"all queries, every perturbation of a row by at most {claimed} less 2^-16 of it in each coordinate"
+    if at.high is not None:
+        coverage += f"; at {claimed} the least margin is {at.high}"
+    row = _row(entry, sizes, "exhaustive queries", coverage, transformer)
+    return _with_result(replace(row, claim="T13", construction=entry.label), verdict)
+
+
 def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
     """A user's model against a user's facts, both from files, for the task in the model's file.
 
     Raises InputError when a file cannot be read, does not fit the other, or holds fractional weights and `rational`
     does not allow them.
     """
-    system = load_system(facts)
+    own, named = load_facts(facts), load_names(weights)
+    if named is not None:
+        with within(facts):
+            own = own.in_order_of(named)
+    system, missing = own.system, not own.known.all()
     transformer, task, assumed = load_model_as_said(weights, system.entities)
     if not rational and transformer.attention != "softmax":
         require_integers(transformer)
-    said = [text for text in (assumed, "" if system.bijective else "not all relations are bijections") if text]
+    said = [assumed] if assumed else []
+    if missing:
+        said.append(f"{int(own.known.sum())} facts; what leads over a missing one is not asked")
+    elif not system.bijective:
+        said.append("not all relations are bijections")
     note = f" ({'; '.join(said)})" if said else ""
-    return check_transformer(transformer, system, task, name=weights.name, note=note)
+    rows = check_transformer(
+        transformer, system, task, name=weights.name, note=note, known=own.known if missing else None
+    )
+    return [replace(row, detail=own.told(row.counterexample)) if row.counterexample else row for row in rows]
 
 
 def check_transformer(
-    transformer: Transformer, system: FactSystem, task: Task, *, name: str = "model", note: str = ""
+    transformer: Transformer,
+    system: FactSystem,
+    task: Task,
+    *,
+    name: str = "model",
+    note: str = "",
+    known: NDArray[np.bool_] | None = None,
 ) -> list[Row]:
     """Any model against any facts: query by query, where they can be listed, and by certificate.
 
     A certificate that is refused proves nothing and is left out, unless the queries are too many to list. Float weights
-    are taken as the fractions that they are. `note` is said with what was covered. InputError when the model, the
-    system and the task do not fit together.
+    are taken as the fractions that they are. `note` is said with what was covered. Where only some facts are `known`
+    [R, N] they are asked one by one, and nothing else is said of the model. InputError when the model, the system and
+    the task do not fit together, and when there are missing facts and queries too many to list, or softmax.
     """
     require_fit(transformer, system, task)
     row = Row(
@@ -320,17 +376,30 @@ def check_transformer(
         systems=1,
     )
     softmax = transformer.attention == "softmax"
-    logits = system.entities * system.relations**task.hops * transformer.answers * task.steps
-    listed = logits <= (MOST_LOGITS_BY_INTERVALS if softmax else MOST_LOGITS)
+    queries = system.entities * system.relations**task.hops
+    work = running(transformer, task, queries, queries_at_once(transformer, task.positions))
+    most = MOST_LOGITS_BY_INTERVALS if softmax else MOST_LOGITS
+    listed = queries * task.steps * transformer.answers <= most and not work.too_much
+    if listed:
+        announce(f"running all {queries} queries of {name}", work)
     rows = []
+    if known is not None:
+        if softmax or not listed:
+            raise InputError(
+                "where facts are missing each query is run, which is done under uniform and hardmax "
+                f"attention and for at most {most} logits"
+            )
+        return [_with_result(row, check_every_query(transformer, system, task, rational=True, known=known))]
     if listed and softmax:
         rows.append(_with_result(row, check_every_query_by_intervals(transformer, system, task)))
     elif listed:
         rows.append(_with_result(row, check_every_query(transformer, system, task, rational=True)))
     certificate = certify(transformer, system, task)
     if certificate.holds or not listed:
-        row = replace(row, rung="certificate", coverage=f"all {spelt(certificate.queries)} queries{note}")
-        rows.append(_with_result(row, certificate))
+        proved = replace(row, rung="certificate", coverage=f"all {spelt(certificate.queries)} queries{note}")
+        rows.append(_with_result(proved, certificate))
+    if all(each.status == "holds" for each in rows):
+        rows += tolerated(replace(row, construction=f"{name}, noise"), transformer, system, task, note)
     return rows
 
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from constructions.suite import checks
 from constructions.suite.checks import Sizes
-from constructions.suite.work import Extent, certifying, enumerating, listing
+from constructions.suite.work import Extent, certifying, enumerating, listing, perturbing
 from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entries
 from theory import InputError
 from theory.records.ledger import Check, Row
@@ -22,7 +22,7 @@ from theory.records.work import NO_WORK, Work
 from theory.statements.registry import in_order
 
 # The claims about other theorems' constructions, and the theorems that have constructions.
-TRANSFER, SUPERPOSITION, MAPS = "T5", "T7", "T10"
+TRANSFER, SUPERPOSITION, MAPS, NOISE = "T5", "T7", "T10", "T13"
 CLAIMS = tuple(in_order({TRANSFER, SUPERPOSITION, MAPS, *(entry.theorem for entry in CATALOGUE)}))
 
 # Run in low precision too, at the medium sizes.
@@ -73,6 +73,8 @@ def checks_of_preset(claims: Sequence[str], preset: str, seed: int = 0) -> list[
         elif claim in CLAIMS:
             for entry in entries(claim):
                 planned += _checks_of_entry(entry, preset, seed)
+        if claim == NOISE:
+            planned += [plan.check() for plan in _perturbations(Sizes(32, 3, Setting(hops=2, bits=2), seed))]
     return planned
 
 
@@ -127,6 +129,8 @@ def _plans_at(claim: str, sizes: Sizes) -> Iterator[Plan]:
     else:
         for entry in entries(claim):
             yield from _plans_of(entry, sizes)
+    if claim == NOISE:
+        yield from _perturbations(sizes)
 
 
 def _plans_of(entry: Entry, sizes: Sizes) -> Iterator[Plan]:
@@ -228,6 +232,14 @@ def _transfers(sizes: Sizes) -> list[Plan]:
         Plan("transfer", checks.check_transfer, entry, sizes, listing, TRANSFER)
         for entry in CATALOGUE
         if entry.exact and checks.formulas(entry).universal
+    ]
+
+
+def _perturbations(sizes: Sizes) -> list[Plan]:
+    return [
+        Plan("noise", checks.check_noise, entry, sizes, perturbing, NOISE)
+        for entry in CATALOGUE
+        if entry.exact and checks.formulas(entry).noise is not None
     ]
 
 

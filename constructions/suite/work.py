@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from constructions.verification.exact import products
+from theory import Task, Transformer
 from theory.records.work import Work
 
 LOGIT, PASS, UNIT = 3, 200, 2  # of a margin; of a prompt; of a hidden unit or a coordinate on a prompt
 MULTIPLICATIONS = 3  # in a nanosecond, in BLAS
-ENCLOSED = 20_000  # of an enclosed logit
+BOX = 10**6  # of a query whose row is perturbed
+ENCLOSED, RATIONAL = 20_000, 300  # of an enclosed logit; of a product of fractions and balls on the way to it
 WORD, STEP, ROW = 2 * 10**6, 10**7, 50  # of the certificate: a word, a step of a chain, a coordinate of an entity
 RANK = 200  # of the elimination of T7
 SYSTEM = 2 * 10**6  # of a small system that is built and checked
@@ -48,6 +51,16 @@ class Extent:
         return entry * tables
 
 
+def running(transformer: Transformer, task: Task, queries: int, at_once: int) -> Work:
+    """Every query of a model, whoever made it, on all logits: exactly, so many `at_once`, or enclosed for softmax."""
+    passes, logits = queries * task.steps, queries * task.steps * transformer.answers
+    if transformer.attention == "softmax":
+        return Work(ENCLOSED * logits + RATIONAL * products(transformer, task.positions, passes, 0))
+    batches = -(-queries // at_once) * task.steps
+    multiplications = products(transformer, task.positions, passes, batches) + logits * transformer.dimension
+    return Work(LOGIT * logits + multiplications // MULTIPLICATIONS)
+
+
 def building(extent: Extent) -> Work:
     """The weights."""
     memory = extent.memory(BUILT)
@@ -74,6 +87,12 @@ def certifying(extent: Extent) -> Work:
     mixed = extent.entities * (extent.dimension + extent.read) if extent.dense else 0
     word = WORD + 10 * extent.width + extent.entities * (ROW * extent.read + mixed)
     return Work(extent.words * word + extent.steps * STEP, extent.memory(CERTIFIED))
+
+
+def perturbing(extent: Extent) -> Work:
+    """The worst perturbation of the row of every query."""
+    query = (extent.answers + extent.dimension) * (extent.width + extent.dimension)
+    return Work(extent.queries * (BOX + query // MULTIPLICATIONS), extent.memory(LISTED))
 
 
 def fitting(extent: Extent, unknowns: int) -> Work:

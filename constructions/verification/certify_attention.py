@@ -22,7 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.verification.exact import Product
-from constructions.verification.integers import add, alike, column_numbers, numerators, scaled, transposed, whole
+from constructions.verification.integers import (
+    absolute,
+    add,
+    alike,
+    column_numbers,
+    column_sums,
+    numerators,
+    scaled,
+    transposed,
+    whole,
+)
 from theory import Block, Task, Transformer
 
 Integers = NDArray[Any]
@@ -31,6 +41,7 @@ Integers = NDArray[Any]
 MOST_SCORES = 5 * 10**7
 MOST_PYTHON_PRODUCTS = 2**25
 LEAK_BITS = 80
+NO_NOISE = Fraction(0)
 
 
 class Refused(Exception):
@@ -72,16 +83,19 @@ class Reading:
     leak: Fraction
 
 
-def certify_reading(transformer: Transformer, block: Block, embedding: Embedding, task: Task) -> Reading:
-    """The positions that each head of a block reads in each step, for every prompt, when the stream is the embedding;
-    Refused when they may vary.
+def certify_reading(
+    transformer: Transformer, block: Block, embedding: Embedding, task: Task, noise: Fraction = NO_NOISE
+) -> Reading:
+    """The positions that each head of a block reads in each step, for every prompt, when the stream is the embedding,
+    and every coordinate of the subject's row may be off by `noise` (in one pass, and not for softmax); Refused when
+    they may vary.
     """
     if transformer.attention == "uniform":
         return Reading([[-1] * block.heads for _ in range(task.steps)], Fraction(0))
     sources, leak = [], Fraction(0)
     for head in range(block.heads):
         query, key = Product(block.W_Q[head]), Product(block.W_K[head])
-        source, gaps = _read_by_head(query, key, embedding, task, head)
+        source, gaps = _read_by_head(query, key, embedding, task, head, noise * embedding.scale)
         sources.append(source)
         if transformer.attention == "softmax":
             leak = max(leak, _leak(gaps, transformer.beta or 0.0, embedding.scale**2 * query.scale * key.scale))
@@ -89,9 +103,11 @@ def certify_reading(transformer: Transformer, block: Block, embedding: Embedding
 
 
 def _read_by_head(
-    query: Product, key: Product, embedding: Embedding, task: Task, head: int
+    query: Product, key: Product, embedding: Embedding, task: Task, head: int, noise: Fraction
 ) -> tuple[list[int], Integers]:
-    """The position read in each step, and the least gap of each rank over all steps, as scores over scale²·(scales)."""
+    """The position read in each step, and the least gap of each rank over all steps, as scores over scale²·(scales);
+    `noise` is that of the numerators of the subject's row.
+    """
     hops, subjects, relations = task.hops, embedding.subjects, embedding.relations
     require_affordable(key.kind(subjects), key.multiplications * subjects.shape[1], "the keys of the attention")
     require_affordable(query.kind(subjects), query.multiplications * subjects.shape[1], "the queries of the attention")
@@ -112,8 +128,13 @@ def _read_by_head(
         is_relation = (np.arange(last + 1) >= 1) & (np.arange(last + 1) <= hops)
         fixed = by_position(asked)[: last + 1]
         scores = by_entity(asked), by_relation(asked)
-        low, high = (_over_tokens(extreme, *scores, is_relation) for extreme in (np.min, np.max))
-        winner, gaps = _winner(add(low, fixed), add(high, fixed), head, step)
+        low, high = (add(_over_tokens(extreme, *scores, is_relation), fixed) for extreme in (np.min, np.max))
+        if noise:
+            moved = np.zeros(low.shape, object)
+            moved[0] = scaled(column_sums(absolute(Product(key.weights.T)(asked))), noise.numerator)
+            low, high = (scaled(scores, noise.denominator) for scores in (low, high))
+            low, high = add(low, scaled(moved, -1)), add(high, moved)
+        winner, gaps = _winner(low, high, head, step)
         sources.append(winner)
         # Each step has one position more than the one before it.
         known = np.minimum(*alike(least, gaps[: len(least)]))

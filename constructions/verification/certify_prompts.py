@@ -14,12 +14,11 @@ import numpy as np
 
 from constructions.verification.certify_attention import Refused, require_affordable
 from constructions.verification.certify_depth import read_out
-from constructions.verification.exact import ExactModel
-from constructions.verification.integers import whole
-from theory import FactSystem, Task, Transformer, all_words
+from constructions.verification.exact import ExactModel, products
+from theory import FactSystem, Task, Transformer
+from theory.definitions.fact_system import words_of
 
-# Weights times positions times prompts, in all.
-MOST_PRODUCTS = 2**31
+MOST_PRODUCTS = 2**32
 CHUNK = 2**20
 
 
@@ -30,21 +29,20 @@ def certify_prompts(transformer: Transformer, system: FactSystem, task: Task) ->
     if transformer.attention == "softmax":
         raise Refused("softmax attention is irrational and cannot be run exactly")
     queries = system.entities * system.relations**task.hops
-    weights = sum(np.count_nonzero(array) for name, array in transformer.tensors() if name.startswith("blocks."))
-    products = queries * task.steps * task.positions * max(1, whole(weights))
-    if products > MOST_PRODUCTS:
-        raise Refused(f"{queries} prompts are too many to run: {products} products, of at most {MOST_PRODUCTS}")
+    size = max(1, CHUNK // max(1, transformer.dimension * task.positions, transformer.width))
+    passes, batches = queries * task.steps, -(-queries // size) * task.steps
+    needed = products(transformer, task.positions, passes, batches)
+    if needed > MOST_PRODUCTS:
+        raise Refused(f"{queries} prompts are too many to run: {needed} products, of at most {MOST_PRODUCTS}")
     model = ExactModel(transformer, rational=True)
-    words = all_words(system.relations, task.hops)
-    size = max(1, CHUNK // max(transformer.dimension * task.positions, transformer.width))
     margins = []
     for start in range(0, queries, size):
-        numbers = np.arange(start, min(start + size, queries))
-        subjects, letters = numbers % system.entities, words[numbers // system.entities]
+        words, subjects = np.divmod(np.arange(start, min(start + size, queries)), system.entities)
+        letters = words_of(words, system.relations, task.hops)
         prompts, entity = np.concatenate([subjects[:, None], system.entities + letters], axis=1), subjects
         for step in range(task.steps):
             outputs, denominator = model.outputs(prompts)
-            require_affordable(outputs.dtype, products, "running every prompt")
+            require_affordable(outputs.dtype, products(transformer, task.positions, passes, 0), "running every prompt")
             for hop in range(*task.hops_of_step(step)):
                 entity = system.answers[letters[:, hop], entity]
             answers = entity + system.entities * letters[:, 0] if task.disjoint_attributes else entity

@@ -7,6 +7,7 @@ choose a type that holds it; float weights are the fractions that they are.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,13 +41,14 @@ from constructions.verification.integers import (
     scaled,
     transposed,
 )
-from theory import FactSystem, Task, Transformer, all_words
+from theory import FactSystem, Task, Transformer
 
 Integers = NDArray[Any]
 
 CHUNK = 2**19
 # Words for which a batch of subjects is read together.
 WORDS = 64
+MOST_WORDS = 10**8
 THREADS = os.cpu_count() or 1
 # In place of the number of a head: the residual stream.
 STREAM = -1
@@ -60,11 +62,11 @@ def certify_single_block(transformer: Transformer, system: FactSystem, task: Tas
     margins: list[Fraction] = []
     seen = set()
     for step in range(task.steps):
-        reads = _reads(weights, task, step, reading)
+        reads = reads_of(weights, task, step, reading)
         if reads.key in seen:
             continue
         seen.add(reads.key)
-        inputs = _step_inputs(weights, reads)
+        inputs = step_inputs(weights, reads)
         gates = _gates(weights, inputs)
         words = words_and_answers(system, task, len(inputs.relations))
         while together := list(islice(words, WORDS)):
@@ -75,10 +77,12 @@ def certify_single_block(transformer: Transformer, system: FactSystem, task: Tas
 
 
 def words_and_answers(system: FactSystem, task: Task, hops: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
-    """Each word of so many hops with the outputs expected for all entities, shape [N]."""
-    for word in all_words(system.relations, hops).tolist():
+    """Each word of so many hops with the outputs expected for all entities, shape [N]; Refused for too many words."""
+    if system.relations**hops > MOST_WORDS:
+        raise Refused(f"{system.relations}^{hops} words of a step are too many to go through; at most {MOST_WORDS} are")
+    for word in itertools.product(range(system.relations), repeat=hops):
         offset = system.entities * word[0] if task.disjoint_attributes else 0
-        yield tuple(word), system.follow(word) + offset
+        yield word, system.follow(word) + offset
 
 
 class Weights:
@@ -142,7 +146,7 @@ class Reads:
         return self.entity, self.relations, tuple(self.constant.tolist()), self.divisor
 
 
-def _reads(weights: Weights, task: Task, step: int, reading: Reading) -> Reads:
+def reads_of(weights: Weights, task: Task, step: int, reading: Reading) -> Reads:
     """What attention (and the residual stream) brings to the last position, sorted by where it comes from."""
     transformer, length = weights.transformer, task.hops + step + 1
     start, stop = task.hops_of_step(step)
@@ -197,7 +201,7 @@ class StepInputs:
         return total
 
 
-def _step_inputs(weights: Weights, reads: Reads) -> StepInputs:
+def step_inputs(weights: Weights, reads: Reads) -> StepInputs:
     dimension, tokens = weights.transformer.dimension, weights.embedding.relations
     entity = _sum([weights.matrix(head) for head in reads.entity], (dimension, dimension))
     relations = [_sum([weights.brought(head, tokens) for head in heads], tokens.shape) for heads in reads.relations]
@@ -260,7 +264,7 @@ def _range(columns: Integers, matrix: Integers) -> tuple[Integers, Integers]:
         ends = alike(*(product(end[:, None])[:, 0] for end in (columns.min(axis=1), columns.max(axis=1))))
         return np.min(ends, axis=0), np.max(ends, axis=0)
     require_affordable(product.kind(columns), product.multiplications * columns.shape[1], "the range of the gates")
-    size = max(1, CHUNK // max(matrix.shape))
+    size = max(1, CHUNK // max(1, *matrix.shape))
     lows, highs = [], []
     for start in range(0, columns.shape[1], size):
         values = product(columns[:, start : start + size])

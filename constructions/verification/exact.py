@@ -50,6 +50,7 @@ from theory import Block, InputError, Transformer
 Array = NDArray[Any]
 
 SPARSE_BELOW = 0.1
+ARRAY = 2**15  # products that an operation on an array takes as long as, however small the array
 
 
 def require_integers(transformer: Transformer) -> None:
@@ -144,6 +145,19 @@ class Product:
         for row, column in np.argwhere(weights != 0).tolist():
             result[row] = result[row] + weights[row, column] * values[column]
         return result
+
+
+def products(transformer: Transformer, length: int, prompts: int, batches: int) -> int:
+    """How many products and sums it takes to run so many prompts of a length, in so many batches, up to the read-out;
+    zeros of the weights are left out. The last block is run at the last position, the others at all.
+    """
+    parts = [prompts * length * max(1, transformer.dimension)]
+    for number, block in enumerate(transformer.blocks):
+        positions, read = 1 if number == len(transformer.blocks) - 1 else length, block.heads * length
+        weights = sum(whole(np.count_nonzero(getattr(block, name))) for name in Block.AXES)
+        each = prompts * (weights + read * transformer.dimension) + batches * (1 + read) * ARRAY
+        parts.append(positions * each)
+    return sum(parts)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from constructions.verification.exact import ExactModel
 from constructions.verification.integers import below, converted, whole
 from constructions.verification.result import Result, exact
-from theory import FactSystem, InputError, Task, Transformer, all_words
-from theory.definitions.fact_system import Words, check_count
+from theory import FactSystem, InputError, Task, Transformer
+from theory.definitions.fact_system import Words, check_count, number_of_words, words_of
 from theory.records.ledger import Counterexample
 
 Integers = NDArray[Any]
@@ -49,12 +49,27 @@ def check_every_query(
     claimed_margin: int | Fraction = 0,
     *,
     rational: bool = False,
+    known: NDArray[np.bool_] | None = None,
 ) -> Result:
     """Rung 1: all N·R^k queries of one system, all logits. `rational` takes float weights as the fractions that they
-    are.
+    are; where only some facts are `known` [R, N], queries that lead over another are not asked.
     """
-    words = all_words(system.relations, task.hops)
-    return _check(transformer, system, task, claimed_margin, rational, _all_queries(transformer, system, words))
+    chunks = all_queries(transformer, system, task)
+    if known is not None:
+        chunks = _over_known_facts(chunks, system, known)
+    return _check(transformer, system, task, claimed_margin, rational, chunks)
+
+
+def _over_known_facts(
+    chunks: Iterator[tuple[Integers, Words]], system: FactSystem, known: NDArray[np.bool_]
+) -> Iterator[tuple[Integers, Words]]:
+    for subjects, words in chunks:
+        here, asked = subjects, np.ones(len(subjects), bool)
+        for relations in words.T:
+            asked &= known[relations, here]
+            here = system.answers[relations, here]
+        if asked.any():
+            yield subjects[asked], words[asked]
 
 
 def check_sampled_queries(
@@ -64,19 +79,21 @@ def check_sampled_queries(
     generator = np.random.default_rng([check_count("seed", seed, at_least=0), check_count("queries", count)])
     subjects = generator.integers(system.entities, size=count)
     words = generator.integers(system.relations, size=(count, task.hops))
-    size = _chunk(transformer, task.positions)
+    size = queries_at_once(transformer, task.positions)
     chunks = ((subjects[i : i + size], words[i : i + size]) for i in range(0, count, size))
     return _check(transformer, system, task, claimed_margin, False, chunks)
 
 
-def _all_queries(transformer: Transformer, system: FactSystem, words: Words) -> Iterator[tuple[Integers, Words]]:
-    total, size = system.entities * len(words), _chunk(transformer, words.shape[1] + 1)
+def all_queries(transformer: Transformer, system: FactSystem, task: Task) -> Iterator[tuple[Integers, Words]]:
+    """Every query once, subjects [batch] and words [batch, k], as many at a time as are run together."""
+    total = system.entities * number_of_words(system.relations, task.hops)
+    size = queries_at_once(transformer, task.positions)
     for start in range(0, total, size):
-        numbers = np.arange(start, min(start + size, total))
-        yield numbers % system.entities, words[numbers // system.entities]
+        words, subjects = np.divmod(np.arange(start, min(start + size, total)), system.entities)
+        yield subjects, words_of(words, system.relations, task.hops)
 
 
-def _chunk(transformer: Transformer, length: int) -> int:
+def queries_at_once(transformer: Transformer, length: int) -> int:
     """How many queries to run at once."""
     largest = max(transformer.answers, transformer.width, transformer.dimension * length)
     return max(FEWEST, CHUNK // largest)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from constructions.weights import t1, t1b, t1d, t2, t2b, t2e, t3, t3b, t4, t6
+from constructions.weights import t1, t1b, t1d, t2, t2b, t2e, t3, t3b, t4, t6, t13
 from theory import FactSystem, InputError, Task, Transformer
 from theory.definitions.fact_system import check_count
 
@@ -145,6 +145,7 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry("T4", "deep", lambda g, s: t4.construct(g, s.hops), one_pass, HOPS),
     Entry("T6", "linear", lambda g, s: t6.construct(g), disjoint),
+    Entry("T13", "shifted", lambda g, s: t13.construct(g, s.bits), one_hop, BITS),
 )
 
 

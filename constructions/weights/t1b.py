@@ -23,10 +23,15 @@ from theory import FactSystem, Transformer
 
 def construct(system: FactSystem, bits: int) -> Transformer:
     """T1b's universal single-layer transformer with subject entries 0..2^b - 1: d = width = R·q, margin at least 1."""
+    return digit_blocks(system, bits, 2**bits - 1)
+
+
+def digit_blocks(system: FactSystem, bits: int, closing: int) -> Transformer:
+    """Digits in blocks; relation r adds 0 to block r and -`closing`, which is at least the largest digit, elsewhere."""
     size = code_digits(system.entities, bits)
     dimension = system.relations * size
     subjects = digits(system.answers.T, size, bits).reshape(system.entities, dimension)
-    gates = (2**bits - 1) * np.kron(np.eye(system.relations, dtype=np.int64) - 1, np.ones(size, np.int64))
+    gates = closing * np.kron(np.eye(system.relations, dtype=np.int64) - 1, np.ones(size, np.int64))
     block = uniform_block(
         np.eye(dimension, dtype=np.int8),
         np.zeros(dimension, np.int8),

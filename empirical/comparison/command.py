@@ -18,6 +18,7 @@ from empirical.comparison.cost import CPU_CORE, GPU, estimate
 from empirical.comparison.middle import MiddleOutcome, described
 from empirical.comparison.presets import preset as find_preset
 from empirical.comparison.search import FOUND
+from empirical.comparison.structure import Cost
 from empirical.execution.engine import deadline_after
 from empirical.execution.local_pool import LocalPool
 from empirical.execution.store import open_store
@@ -128,7 +129,8 @@ def succeeded(report: ComparisonReport) -> bool:
 
 def text(report: ComparisonReport) -> str:
     """The thresholds beside the theory, why a search ended without one, and the verdicts, for a terminal."""
-    parts = [render(_thresholds(report, accuracy), "table") for accuracy in (0.99, 1.0)]
+    parts = [render(_thresholds(report, accuracy), "table") for accuracy in (0.99, 1.0) if not report.structure]
+    parts += [render(table, "table") for table in _structure(report.structure)]
     if hindered := [f"{name}: {why}\n" for name, why in report.stopped if why not in (FOUND, UNFINISHED)]:
         parts.append("".join(hindered))
     for verdict in report.verdicts:
@@ -151,6 +153,23 @@ def _thresholds(report: ComparisonReport, accuracy: float) -> Table:
     chosen = [each for each in report.thresholds if each.accuracy == accuracy]
     notes = ("d*: half of the seeds memorise. Lower bound and T1b or T2: at that many bits a coordinate, rounded up.",)
     return Table(f"Thresholds at accuracy {accuracy}", heads, tuple(_line(each) for each in chosen), notes)
+
+
+def _structure(found: Sequence[Cost]) -> list[Table]:
+    """A table a setting: what each system costs."""
+    heads = ("system", "ι", "scalars", "ρ", "interval", "share saved", "outcome", "why not")
+    notes = ("ι: information, ρ: learned scalars at the threshold, both over those of independent bijections.",)
+    tables = []
+    for setting in dict.fromkeys(each.setting for each in found):
+        lines: list[tuple[str | int | None, ...]] = []
+        for each in found:
+            if each.setting == setting:
+                figures = [_figure(each.information, ".3f"), _figure(each.scalars, ".0f"), _figure(each.rho, ".2f")]
+                interval = "" if each.rho is None else f"{_figure(each.low, '.2f')} .. {_figure(each.high, '.2f')}"
+                saved = _figure(each.share_saved, ".2f")
+                lines.append((each.system, *figures, interval, saved, each.outcome, each.reason))
+        tables.append(Table(f"What is compressed, {setting}", heads, tuple(lines), notes))
+    return tables
 
 
 def _middle(outcomes: Sequence[MiddleOutcome]) -> Table:

@@ -25,6 +25,8 @@ from empirical.comparison.middle import middle as train_from_middle
 from empirical.comparison.middle import rows as middle_rows
 from empirical.comparison.presets import ComparisonPreset
 from empirical.comparison.search import Trace
+from empirical.comparison.structure import Cost, costs
+from empirical.comparison.structure import verdicts as structure_verdicts
 from empirical.comparison.verdicts import of_preset
 from empirical.execution.engine import Pool, deadline_after, run_on
 from empirical.execution.provenance import provenance
@@ -46,7 +48,8 @@ class ComparisonReport:
 
     `thresholds` are at accuracy 0.99 and at 1.0; `stopped` says of each curve why its search ended; `exact` counts the
     runs that memorised and pass the exact check, of those that were put to it. `middle` is what training from T2e came
-    to, for presets that ask for it; `runs` does not count it.
+    to, for presets that ask for it; `runs` does not count it. `structure` is what each system of E9 costs in each
+    setting, as far as is known; thresholds beside the theory are those of independent systems only, which it is about.
     """
 
     preset: str
@@ -59,6 +62,7 @@ class ComparisonReport:
     verdicts: tuple[Verdict, ...]
     residuals: tuple[tuple[str, Residual], ...]
     middle: tuple[MiddleOutcome, ...] = ()
+    structure: tuple[Cost, ...] = ()
     device: str = "cpu"
 
     def as_json(self) -> str:
@@ -75,6 +79,7 @@ class ComparisonReport:
             "verdicts": [each.as_dict() for each in self.verdicts],
             "capacity_law": [{"group": group, **row.as_json()} for group, row in self.residuals],
             "middle": [each.as_json() for each in self.middle],
+            "structure": [each.as_json() for each in self.structure],
         }
         return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -138,15 +143,18 @@ def _count_on(progress: Progress, before: int, done: int, total: int, result: Ru
 
 
 def judge(preset: ComparisonPreset, traces: Sequence[Trace]) -> ComparisonReport:
-    """Thresholds and E8's table from the runs that the searches used, and verdicts once the searches are complete."""
+    """Thresholds and E8's table from the runs that the searches used, and verdicts once the searches are complete;
+    those of E9 before that too, undecided where runs are missing."""
     complete = all(trace.stopped for trace in traces)
     runs = {run.config: run for trace in traces for run in trace.runs}
     thresholds = []
     for accuracy in (MEMORISED_AT, 1.0):
         measured = {trace.curve: measure(trace.curve, trace.runs, accuracy) for trace in traces}
-        thresholds += [beside_theory(each) for each in measured.values()]
+        thresholds += [beside_theory(each) for curve, each in measured.items() if curve.independent]
         if accuracy == MEMORISED_AT and complete:
             verdicts, residuals = of_preset(preset, measured)
+    by_curve = {trace.curve: trace for trace in traces}
+    found = {setting.name: costs(setting, by_curve) for setting in preset.settings}
     checked = [run.exact for run in runs.values() if run.exact is not None]
     return ComparisonReport(
         preset=preset.name,
@@ -156,8 +164,9 @@ def judge(preset: ComparisonPreset, traces: Sequence[Trace]) -> ComparisonReport
         exact=(sum(checked), len(checked)),
         stopped=tuple((trace.curve.name, trace.stopped or UNFINISHED) for trace in traces),
         thresholds=tuple(thresholds),
-        verdicts=verdicts if complete else (),
+        verdicts=(verdicts if complete else ()) + structure_verdicts(preset.settings, found),
         residuals=residuals if complete else (),
+        structure=tuple(cost for each in found.values() for cost in each),
     )
 
 

@@ -54,7 +54,7 @@ def estimate(plan: Plan, device: Device, shift: float = 1.0, steepness: float = 
     """The price of a plan if every threshold is `shift` times E8's and success is logistic in log d."""
     known: dict[RunConfig, RunResult] = {}
     batches, seconds = 0, 0.0
-    while batch := {each: curve for curve in plan.curves for each in plan.trace(curve, known.get).missing}:
+    while batch := {each: trace.curve for trace in plan.under_way(known.get) for each in trace.missing}:
         batches += 1
         for config, curve in batch.items():
             chance = (1 + (shift * first_guess(curve) / config.dimension) ** steepness) ** -1

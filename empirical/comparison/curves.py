@@ -19,16 +19,21 @@ RULES = ("4d", "selector")
 
 @dataclass(frozen=True)
 class Curve:
-    """A condition without dimension and seed: those of `condition`, and its width, are replaced in every run."""
+    """A condition without dimension and seed: those of `condition`, and its width, are replaced in every run.
+
+    Seeds are counted from `first_seed`, so that two curves of one condition can have different systems.
+    """
 
     condition: RunConfig
     width: Width = "4d"
+    first_seed: int = 0
 
     def __post_init__(self) -> None:
         if isinstance(self.width, str) and self.width not in RULES:
             raise InputError(f"width rule is {self.width!r}; it must be a number or one of {', '.join(RULES)}")
         if not isinstance(self.width, str):
             check_count("width", self.width)
+        check_count("first_seed", self.first_seed, at_least=0)
         object.__setattr__(self, "condition", replace(self.condition, dimension=1, width=1, seed=0))
 
     @property
@@ -47,6 +52,18 @@ class Curve:
         return self.condition.hops
 
     @property
+    def independent(self) -> bool:
+        """Whether the relations are independent bijections, and words their compositions: what the theory is about."""
+        return self.condition.family == "independent" and not self.condition.scrambled
+
+    @property
+    def trained(self) -> Curve:
+        """The curve whose runs have the same weights to the bit: of a chain of hops the one-hop model, which it is."""
+        if not self.condition.chain:
+            return self
+        return replace(self, condition=replace(self.condition, hops=1, chain=False))
+
+    @property
     def answers_per_subject(self) -> int:
         """How many answers of one subject are given at a time: R^k in one pass, R along a chain of single hops."""
         return self.relations if self.condition.chain else self.relations**self.hops
@@ -60,8 +77,8 @@ class Curve:
         return int(self.width)
 
     def config(self, dimension: int, seed: int) -> RunConfig:
-        """The run of this curve at a dimension and a seed."""
-        return replace(self.condition, dimension=dimension, width=self.width_at(dimension), seed=seed)
+        """The run of this curve at a dimension and the seed with this number, counted from `first_seed`."""
+        return replace(self.condition, dimension=dimension, width=self.width_at(dimension), seed=self.first_seed + seed)
 
     @property
     def name(self) -> str:
@@ -71,6 +88,8 @@ class Curve:
             value = getattr(self.condition, each.name)
             if each.default is not MISSING and each.name not in ("hops", "seed") and value != each.default:
                 parts.append(each.name if value is True else f"{each.name}={value}")
+        if self.first_seed:
+            parts.append(f"seeds from {self.first_seed}")
         return " ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:

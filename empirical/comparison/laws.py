@@ -1,6 +1,10 @@
-"""Laws for the threshold d* over curves, fitted and compared: E1, E2 and the growth with k.
+"""Laws for thresholds over curves, fitted and compared: E1, E2 and the growth with k.
 
-*Model.* log d*_i = log f(θ; N_i, R_i, k_i) + error, the errors independent and normal with variance σ_i² + τ². σ_i
+*What is fitted.* E1 and the growth with k are laws of n*, all scalars that learn at the threshold d*: at width 4d the
+MLP has 8d² of them beside the tables' 2·N·d, so that d itself grows slower than what must be stored, and the more so
+the larger d is against N. E2 compares dimensions.
+
+*Model.* log n*_i = log f(θ; N_i, R_i, k_i) + error, the errors independent and normal with variance σ_i² + τ². σ_i
 comes from the interval of threshold i ((log high - log low) / 2z): sharp thresholds weigh more. τ is the scatter of the
 curves about the law, one number, estimated together with θ by maximum likelihood.
 
@@ -29,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares, minimize_scalar
 from scipy.stats import norm, t
 
-from empirical.comparison.capacity import bits_per_relation
+from empirical.comparison.capacity import bits_per_relation, learned_scalars
 from empirical.comparison.curves import Curve
 from empirical.models.runs import MEMORISED_AT, RunResult
 from empirical.statistics.threshold import Threshold, threshold
@@ -60,6 +64,20 @@ class Measured:
         if self.threshold.dimension is None or high is None or low <= 0:
             raise InputError(f"{self.curve.name}: the threshold is bounded on one side only")
         return float(np.log(high / low) / (2 * norm.ppf((1 + self.threshold.confidence) / 2)))
+
+    @property
+    def scalars(self) -> float:
+        """n*, all scalars that learn at d*. InputError where the threshold is bounded on one side only."""
+        return learned_scalars(self.curve, self.dimension)
+
+    @property
+    def scalar_deviation(self) -> float:
+        """The standard deviation of log n* that the interval of d* stands for."""
+        low, high = self.threshold.low, self.threshold.high
+        if self.threshold.dimension is None or high is None or low <= 0:
+            raise InputError(f"{self.curve.name}: the threshold is bounded on one side only")
+        ratio = learned_scalars(self.curve, high) / learned_scalars(self.curve, low)
+        return float(np.log(ratio) / (2 * norm.ppf((1 + self.threshold.confidence) / 2)))
 
 
 def measure(curve: Curve, results: Iterable[RunResult], accuracy: float = MEMORISED_AT) -> Measured:
@@ -93,9 +111,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Law:
-    """log d* as a function of the parameters and the curves. `start` is a first guess of the parameters.
+    """The logarithm as a function of the parameters and the curves. `start` is a first guess of the parameters.
 
-    `predict` maps (parameters [p], sizes) to log d* [n]; sizes holds the arrays R, N, k and m = (log2 N!)/N, each [n].
+    `predict` maps (parameters [p], sizes) to logarithms [n]; sizes holds the arrays R, N, k and M = log2 N!, each [n].
     """
 
     formula: str
@@ -106,7 +124,7 @@ class Law:
 
 @dataclass(frozen=True)
 class LawFit:
-    """A law fitted to n thresholds. `scatter` is τ, in log d*; `residuals` are log(d*/prediction), by curve."""
+    """A law fitted to n thresholds. `scatter` is τ; `residuals` are log(found/prediction), by curve."""
 
     formula: str
     estimates: tuple[Estimate, ...]
@@ -128,14 +146,14 @@ class LawFit:
 
 
 def fit(law: Law, measured: Sequence[Measured], confidence: float = 0.95) -> LawFit:
-    """The law fitted to thresholds. InputError with fewer than p + 3 of them, or if they cannot tell."""
-    logs = np.log([each.dimension for each in measured])
-    variances = np.array([each.deviation for each in measured]) ** 2
+    """The law fitted to n*. InputError with fewer than p + 3 thresholds, or if they cannot tell."""
+    logs = np.log([each.scalars for each in measured])
+    variances = np.array([each.scalar_deviation for each in measured]) ** 2
     return fit_values(law, [each.curve for each in measured], logs, variances, confidence)
 
 
 def fit_ratio(law: Law, pairs: Sequence[tuple[Measured, Measured]], confidence: float = 0.95) -> LawFit:
-    """The law fitted to ratios of thresholds, first over second, at the first curve's N, R and k."""
+    """The law fitted to ratios of dimensions d*, first over second, at the first curve's N, R and k."""
     logs = np.array([np.log(first.dimension / second.dimension) for first, second in pairs])
     variances = np.array([first.deviation**2 + second.deviation**2 for first, second in pairs])
     return fit_values(law, [first.curve for first, _ in pairs], logs, variances, confidence)
@@ -204,46 +222,46 @@ def _sizes(curves: Sequence[Curve]) -> dict[str, Array]:
         "R": np.array([float(each.relations) for each in curves]),
         "N": np.array([float(each.entities) for each in curves]),
         "k": np.array([float(each.hops) for each in curves]),
-        "m": np.array([bits_per_relation(each.entities) / each.entities for each in curves]),
+        "M": np.array([bits_per_relation(each.entities) for each in curves]),
     }
 
 
 # E1. `log c` is the logarithm of the law's constant.
-LINEAR = Law("c·R·(log2 N!)/N", ("log c",), (-1.0,), lambda p, s: p[0] + np.log(s["R"] * s["m"]))
-LINEAR_LOG = Law("c·R·log2 N", ("log c",), (-1.0,), lambda p, s: p[0] + np.log(s["R"] * np.log2(s["N"])))
+LINEAR = Law("c·R·log2 N!", ("log c",), (-1.0,), lambda p, s: p[0] + np.log(s["R"] * s["M"]))
+LINEAR_LOG = Law("c·R·N·log2 N", ("log c",), (-1.0,), lambda p, s: p[0] + np.log(s["R"] * s["N"] * np.log2(s["N"])))
 AFFINE = Law(
-    "R·(slope·log2 N + offset)",
+    "R·N·(slope·log2 N + offset)",
     ("slope", "offset"),
-    (0.3, 0.0),
-    lambda p, s: np.log(s["R"]) + np.log(np.maximum(p[0] * np.log2(s["N"]) + p[1], 1e-9)),
+    (0.5, 0.0),
+    lambda p, s: np.log(s["R"] * s["N"]) + np.log(np.maximum(p[0] * np.log2(s["N"]) + p[1], 1e-9)),
 )
 CAPACITY_POWER = Law(
-    "c·R^a·((log2 N!)/N)^b",
+    "c·R^a·(log2 N!)^b",
     ("log c", "a", "b"),
     (-1.0, 1.0, 1.0),
-    lambda p, s: p[0] + p[1] * np.log(s["R"]) + p[2] * np.log(s["m"]),
+    lambda p, s: p[0] + p[1] * np.log(s["R"]) + p[2] * np.log(s["M"]),
 )
 POWER = Law(
     "c·R^a·N^b",
     ("log c", "a", "b"),
-    (-1.0, 1.0, 0.2),
+    (-1.0, 1.0, 1.0),
     lambda p, s: p[0] + p[1] * np.log(s["R"]) + p[2] * np.log(s["N"]),
 )
-LINEAR_POWER = Law("c·R·N^b", ("log c", "b"), (-1.0, 0.2), lambda p, s: p[0] + np.log(s["R"]) + p[1] * np.log(s["N"]))
+LINEAR_POWER = Law("c·R·N^b", ("log c", "b"), (-1.0, 1.0), lambda p, s: p[0] + np.log(s["R"]) + p[1] * np.log(s["N"]))
 
-# E6. In units of one hop's (log2 N!)/N: d* grows with R^(1 + e(k-1)). e = 1 is R^k, e = 0 is R, what a chain of thought
+# E6. In units of one hop's log2 N!: n* grows with R^(1 + e(k-1)). e = 1 is R^k, e = 0 is R, what a chain of thought
 # needs; R^⌈k/2⌉, which T2e allows with a learned read-out, lies between.
 GROWTH = Law(
-    "c·R^(1 + e(k-1))·(log2 N!)/N",
+    "c·R^(1 + e(k-1))·log2 N!",
     ("log c", "e"),
     (-1.0, 1.0),
-    lambda p, s: p[0] + (1 + p[1] * (s["k"] - 1)) * np.log(s["R"]) + np.log(s["m"]),
+    lambda p, s: p[0] + (1 + p[1] * (s["k"] - 1)) * np.log(s["R"]) + np.log(s["M"]),
 )
-ALL_WORDS = Law("c·R^k·(log2 N!)/N", ("log c",), (-1.0,), lambda p, s: p[0] + s["k"] * np.log(s["R"]) + np.log(s["m"]))
+ALL_WORDS = Law("c·R^k·log2 N!", ("log c",), (-1.0,), lambda p, s: p[0] + s["k"] * np.log(s["R"]) + np.log(s["M"]))
 HALF_WORDS = Law(
-    "c·R^⌈k/2⌉·(log2 N!)/N",
+    "c·R^⌈k/2⌉·log2 N!",
     ("log c",),
     (-1.0,),
-    lambda p, s: p[0] + np.ceil(s["k"] / 2) * np.log(s["R"]) + np.log(s["m"]),
+    lambda p, s: p[0] + np.ceil(s["k"] / 2) * np.log(s["R"]) + np.log(s["M"]),
 )
 ONE_HOP = LINEAR

@@ -8,20 +8,32 @@ Experiments: `capacity` (E1: both tables learned), `frozen subjects`, `frozen re
 2 × 2), `hops learned`, `hops tied`, `hops frozen`, `chain` (E6), `budget` (E1's curves with fewer and more steps) and
 `switches` (one change each). E8 is fitted to `law_fitted`, one hop with learned tables, and tested on each group of
 `law_held_out`: larger sizes, more hops, tables that are tied or frozen, chains, another width.
+
+`scaling` asks E1 and E6 again, of curves and seeds that no other preset has: larger N, and two and three hops beside
+*scrambled* ones, whose R^k words have independent bijections (`free`: as relations of one hop). Their rules were
+written before any of these runs.
+
+`structure` is E9 (`empirical.comparison.structure`): every family of fact systems in each setting, every d from one at
+which none of five seeds memorises to one at which all do, the settings in the order in which they are trained.
+`structure-large` asks five of them at N = 4096 and R = 16 and 64, for one GPU; by the rule it decides nothing alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from empirical.comparison.curves import Curve, curve
 from empirical.comparison.search import Plan
+from empirical.comparison.structure import FRESH, Role, Setting
+from theory.definitions.families import FAMILIES
 from theory.errors import InputError
 
 Sizes = Iterable[tuple[int, int]]
+STRUCTURE_SEEDS = 5
+FIRST_NEW_SEED = 100
 
 FROZEN: dict[str, dict[str, Any]] = {
     "frozen subjects": {"subjects": "frozen"},
@@ -41,7 +53,7 @@ class ComparisonPreset:
     """Curves by experiment (a curve may serve several), E8's fitted and held-out ones, and the search with all.
 
     `middle_sizes` are the (N, R, k) at which training begins at T2e once the searches are over
-    (`empirical.comparison.middle`).
+    (`empirical.comparison.middle`). `settings` are those of E9 (`empirical.comparison.structure`).
     """
 
     name: str
@@ -50,6 +62,7 @@ class ComparisonPreset:
     law_held_out: tuple[tuple[str, tuple[Curve, ...]], ...]
     plan: Plan
     middle_sizes: tuple[tuple[int, int, int], ...] = ()
+    settings: tuple[Setting, ...] = ()
 
     def curves(self, experiment: str) -> tuple[Curve, ...]:
         """The curves of one experiment. InputError, listing them, for an unknown one."""
@@ -85,7 +98,7 @@ def _preset(
     every = tuple(dict.fromkeys(each for curves in experiments.values() for each in curves))
     fitted = tuple(each for each in experiments["capacity"] if each not in larger)
     groups = [("larger sizes", larger)]
-    for group in (*HOPS, *FROZEN, "learned, selector width", "frozen both, selector width"):
+    for group in (*HOPS, *FROZEN, "learned, selector width", "frozen both, selector width", "switches"):
         unseen = tuple(each for each in experiments.get(group, ()) if each not in experiments["capacity"])
         groups += [(group, unseen)] if unseen else []
     return ComparisonPreset(name, tuple(experiments.items()), fitted, tuple(groups), Plan(every, **search))
@@ -156,4 +169,67 @@ def _paper() -> ComparisonPreset:
     return _preset("paper", experiments, larger, seeds=5, budget=30, largest_dimension=1024, resolution=0.15)
 
 
-PRESETS = {each.name: each for each in (_quick(), _standard(), _paper())}
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "tied": {"readout": "tied"},
+    "weight decay 0.1": {"weight_decay": 0.1},
+    "rate 0.03": {"learning_rate": 0.03},
+    "frozen read-out": {"readout": "frozen"},
+    "10,000 steps": {"steps": 10_000},
+}
+AT_256 = ("independent", "synonyms", "inverses", "compositions", "involutions")
+
+
+def setting(name: str, role: Role, entities: int, relations: int, systems: Sequence[str], **condition: Any) -> Setting:
+    """A setting of E9: a curve for each system, and one for independent systems of fresh seeds."""
+    plain = curve(entities, relations, **condition)
+    fresh = replace(plain, first_seed=STRUCTURE_SEEDS)
+    curves = [(system, curve(entities, relations, family=system, **condition)) for system in systems]
+    return Setting(name, role, (curves[0], (FRESH, fresh), *curves[1:]))
+
+
+def of_settings(name: str, settings: Sequence[Setting], **search: Any) -> ComparisonPreset:
+    """A preset of E9 alone."""
+    every = tuple(each for one in settings for _, each in one.curves)
+    plan = Plan(every, seeds=STRUCTURE_SEEDS, resolution=0.0, certain=1.0, **search)
+    experiments = tuple((one.name, tuple(each for _, each in one.curves)) for one in settings)
+    return ComparisonPreset(name, experiments, (), (), plan, settings=tuple(settings))
+
+
+def _structure() -> ComparisonPreset:
+    settings = [
+        setting("N=64 R=16", "deciding", 64, 16, FAMILIES),
+        setting("N=128 R=16", "deciding", 128, 16, FAMILIES),
+    ]
+    settings.append(setting("N=64 R=32", "further size", 64, 32, FAMILIES))
+    settings += [setting(name, "robustness", 64, 16, FAMILIES, **condition) for name, condition in CONDITIONS.items()]
+    settings.append(setting("N=256 R=16", "further size", 256, 16, AT_256))
+    return of_settings("structure", settings, budget=80, largest_dimension=96, at_once=len(settings[0].curves))
+
+
+def _structure_large() -> ComparisonPreset:
+    protocol: dict[str, Any] = {"steps": 1000, "precision": "tf32"}
+    settings = [setting(f"N=4096 R={r}", "further size", 4096, r, AT_256, **protocol) for r in (16, 64)]
+    return of_settings("structure-large", settings, budget=80, largest_dimension=1024)
+
+
+def _scaling() -> ComparisonPreset:
+    def fresh(curves: Iterable[Curve]) -> tuple[Curve, ...]:
+        """The curves with seeds that no other preset has."""
+        return tuple(replace(each, first_seed=FIRST_NEW_SEED) for each in curves)
+
+    two_hops, three_hops = [(64, relations, 2) for relations in range(2, 9)], [(64, 2, 3), (64, 3, 3)]
+    one_hop = [(64, relations, 1) for relations in range(2, 9)]
+    sizes = [*product((64, 128, 256), (2, 4)), (1024, 2), (1024, 4), (2048, 2)]
+    experiments = {
+        "hops learned": fresh(_hop_curves([*one_hop, *two_hops, *three_hops])),
+        "scrambled": fresh(_hop_curves([*two_hops, *three_hops], scrambled=True)),
+        "free": fresh(_curves([(64, relations**2) for relations in range(2, 9)])),
+        "capacity": fresh(_curves(sizes)),
+    }
+    every = tuple(dict.fromkeys(each for curves in experiments.values() for each in curves))
+    plan = Plan(every, seeds=5, budget=40, largest_dimension=256, at_once=8)
+    return ComparisonPreset("scaling", tuple(experiments.items()), (), (), plan)
+
+
+ALL = (_quick(), _standard(), _paper(), _scaling(), _structure(), _structure_large())
+PRESETS = {each.name: each for each in ALL}

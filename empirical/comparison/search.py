@@ -6,7 +6,8 @@ The search of a curve is a sequence of batches, each decided from the batches be
 2. *Bisect* (at the geometric mean) until the dimension that memorises and the one that does not are one step apart: a
    step is 1, or `resolution` of the dimension where that is more.
 3. *Fill*: all seeds at both, then step by step outwards until at most a quarter of the seeds memorise at the low end
-   and at least three quarters at the high end, so that the success probability is seen to cross 1/2.
+   and at least three quarters at the high end, so that the success probability is seen to cross 1/2. (Where `certain`
+   is 1: until none does and all do.)
 
 A dimension counts as memorising when at least half of its seeds do. More seeds may overturn what one seed said; the
 bracket then moves, by the same rules. Nothing assumes that success is monotone in d: see `threshold.inversions`.
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil, floor, sqrt
 
 from empirical.comparison.capacity import first_guess
@@ -56,7 +58,8 @@ class Trace:
 class Plan:
     """The search settings: `seeds` a dimension, at most `budget` runs a curve, dimensions 1 .. `largest_dimension`.
 
-    `growth` is the factor of the bracket, `resolution` the step relative to the dimension.
+    `growth` is the factor of the bracket, `resolution` the step relative to the dimension, `certain` the share of seeds
+    at which filling ends. `at_once` curves are searched at a time, in their order; None: all of them.
     """
 
     curves: tuple[Curve, ...]
@@ -65,18 +68,29 @@ class Plan:
     largest_dimension: int = 512
     growth: float = 1.5
     resolution: float = 0.05
+    certain: float = 3 / 4
+    at_once: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("seeds", "budget", "largest_dimension"):
             check_count(name, getattr(self, name))
         if not self.growth > 1 or not 0 <= self.resolution < 1:
             raise InputError("growth must be above 1 and resolution in [0, 1)")
+        if not 1 / 2 < self.certain <= 1:
+            raise InputError(f"certain must be a share above 1/2, not {self.certain!r}")
+        if self.at_once is not None:
+            check_count("at_once", self.at_once)
         if len(set(self.curves)) < len(self.curves):
             raise InputError("a curve occurs twice in the plan")
 
     def next_batch(self, known: Known) -> tuple[RunConfig, ...]:
-        """The runs to train now, for all curves, each once; empty when every search has stopped."""
-        return tuple(dict.fromkeys(config for trace in self.traces(known) for config in trace.missing))
+        """The runs to train now, for all curves that are searched, each once; empty when every search has stopped."""
+        return tuple(dict.fromkeys(config for trace in self.under_way(known) for config in trace.missing))
+
+    def under_way(self, known: Known) -> tuple[Trace, ...]:
+        """How far the curves have come that are searched now: the first `at_once` whose search has not stopped."""
+        unfinished = (trace for trace in (self.trace(curve, known) for curve in self.curves) if not trace.stopped)
+        return tuple(islice(unfinished, self.at_once))
 
     def traces(self, known: Known) -> tuple[Trace, ...]:
         """How far each curve has come."""
@@ -142,7 +156,7 @@ class Plan:
             if wanted:
                 return wanted
             rate = table[dimension].rate
-            if rate >= 3 / 4 if direction > 0 else rate <= 1 / 4:
+            if rate >= self.certain if direction > 0 else rate <= 1 - self.certain:
                 return []
             dimension += direction * self._step(dimension)
         return []

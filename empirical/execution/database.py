@@ -9,8 +9,9 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from empirical.models.runs import RunConfig
+from empirical.models.runs import LATER, RunConfig
 from theory.errors import InputError
+from theory.records.reading import require_file
 
 APPLICATION_ID = 0x67656F52  # "geoR": what says that a SQLite file is a run store
 SCHEMA_VERSION = 1
@@ -62,7 +63,10 @@ def fits(column: str, value: object) -> bool:
 
 def field(name: str) -> str:
     """A field of the run's configuration as an SQL expression; NULL where the configuration is damaged."""
-    return f"CASE WHEN json_valid(config) THEN json_extract(config, '$.{name}') END"
+    value = f"json_extract(config, '$.{name}')"
+    if name in LATER:  # a configuration leaves it out where it is the default
+        value = f"COALESCE({value}, '{LATER[name]}')" if isinstance(LATER[name], str) else f"COALESCE({value}, 0)"
+    return f"CASE WHEN json_valid(config) THEN {value} END"
 
 
 # Runs are listed in the order of their configurations, a page at a time. Any version that knows the schema keeps the
@@ -76,13 +80,14 @@ def open_database(path: Path, read_only: bool, patience: float) -> sqlite3.Conne
     """Open the file, or make an empty store unless `read_only`; wait up to `patience` seconds, here and later, for
     another process's lock.
 
-    Raises InputError: no such directory or file, not a run store, written by a newer version, damaged, locked, or (to
-    write) read-only.
+    Raises InputError: no such directory or file, a pipe or a device, not a run store, written by a newer version,
+    damaged, locked, or (to write) read-only.
     """
     if not path.parent.is_dir():
         raise InputError(f"cannot open the run store {path}: there is no directory {path.parent}")
     if path.is_dir():
         raise InputError(f"cannot open the run store {path}: it is a directory")
+    require_file(path)
     if read_only and not path.exists():
         raise InputError(f"there is no run store {path}")
     if not read_only and not os.access(path.parent, os.W_OK):
@@ -93,7 +98,7 @@ def open_database(path: Path, read_only: bool, patience: float) -> sqlite3.Conne
         try:
             return _open(path, "ro" if read_only else "rwc", patience)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:  # Python's own have none
                 raise
         # A writer was killed while it committed: opening to write undoes that transaction.
         _open(path, "rwc", patience).close()
@@ -177,6 +182,7 @@ FAULTS = {
     sqlite3.SQLITE_CANTOPEN: "cannot open {path}, or make a file beside it: check the permissions",
     sqlite3.SQLITE_IOERR: "cannot read or write {path}: {error}",
 }
+NO_TEXT = "it holds text that is not UTF-8"
 
 
 @contextlib.contextmanager
@@ -185,11 +191,13 @@ def explained(path: Path) -> Iterator[None]:
     it says: a table or a column is missing, or holds what cannot be read."""
     try:
         yield
+    except UnicodeDecodeError as error:  # SQLite quoted what cannot be read, in an error that cannot be read either
+        raise InputError(FAULTS[sqlite3.SQLITE_CORRUPT].format(path=path, error=NO_TEXT)) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         if code is None and isinstance(error, sqlite3.OperationalError) and "UTF-8" in str(error):
             # Python's own error, which has no code, and quotes the text.
-            error, code = sqlite3.DatabaseError("it holds text that is not UTF-8"), sqlite3.SQLITE_CORRUPT
+            error, code = sqlite3.DatabaseError(NO_TEXT), sqlite3.SQLITE_CORRUPT
         if code is None or code & 0xFF in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE):
             raise  # a fault of ours, not of the file
         fault = FAULTS.get(code & 0xFF, FAULTS[sqlite3.SQLITE_CORRUPT])

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Protocol
 
-from empirical.execution.local_pool import LocalPool
 from empirical.execution.store import Outcome, Store
 from empirical.execution.worker import Report
 from empirical.models.runs import RunConfig, RunResult
@@ -84,22 +83,6 @@ class _Unit:
     machines_lost: int = 0
     alone: bool = False
     started: float = field(default_factory=time.monotonic)
-
-
-def run_all(
-    configs: Iterable[RunConfig],
-    train: str,
-    store: Store,
-    *,
-    workers: int | None = None,
-    device: str = "cpu",
-    time_budget: float | None = None,
-    retry_failed: bool = False,
-    progress: Progress | None = None,
-) -> Sweep:
-    """Run what the store lacks in processes of this machine; see `run_on`, and `LocalPool` for workers and device."""
-    with LocalPool(train, workers=workers, device=device) as pool:
-        return run_on(pool, configs, store, time_budget=time_budget, retry_failed=retry_failed, progress=progress)
 
 
 def run_on(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from empirical.execution.store import open_store
 from empirical.mechanism.subject import Studied, of_run
-from empirical.models.runs import RunConfig
+from empirical.models.runs import LATER, RunConfig
 from theory.errors import InputError
 from theory.records.files import load_model, load_system
 from theory.records.reading import parse_json, read_tensors, within
@@ -66,7 +66,8 @@ def _config(text: str, path: Path) -> RunConfig:
     with within(path):
         try:
             values = parse_json(text)
-            if not isinstance(values, dict) or set(values) != {field.name for field in fields(RunConfig)}:
+            names = {field.name for field in fields(RunConfig)}
+            if not isinstance(values, dict) or not names - LATER.keys() <= set(values) <= names:
                 raise InputError("it does not have the fields of one")
             return RunConfig(**values)
         except InputError as error:

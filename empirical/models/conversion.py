@@ -7,10 +7,10 @@ chain's two heads (T3) stand at position τ = k..2k-1 and read the relation s = 
 2s, -1) = (2τ² - 2(k-1)τ, -τ), and (2z, -τ) with a third coordinate z = τ², but 0 at τ = k, where the entity is the
 subject. Softmax heads are softmax heads at β = 1.
 
-*Back.* Any single-block transformer whose heads provably read one position each (every score of every token is compared
-exactly), or are uniform over two tokens, or softmax. What the heads bring of the subject is its row, a constant that
-they bring from W_pos is added to the subject's row, and W_V W_O of a relation's head is that position's W_O (one hop:
-applied to the relation's row). A number that is no float32 raises InputError: nothing is rounded.
+*Back.* Any single-block transformer whose heads read one position each, which the certificate proves, or are uniform
+over two tokens, or softmax. What the heads bring of the subject is its row, a constant that they bring from W_pos is
+added to the subject's row, and W_V W_O of a relation's head is that position's W_O (one hop: applied to the relation's
+row). A number that is no float32 raises InputError: nothing is rounded.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from constructions.verification.certify_attention import Embedding, Refused, certify_reading
 from constructions.verification.exact import Product
 from constructions.verification.exhaustive import check_every_query
 from constructions.verification.integers import numerators, transposed
@@ -171,14 +172,17 @@ def _positional(transformer: Transformer, config: RunConfig) -> dict[str, Array]
     """W_E, W_R (and W_O) of a model with hardmax heads, after a proof that each head reads one position."""
     n, size, hops = transformer.entities, config.dimension, config.hops
     block = transformer.blocks[0]
+    task = task_of(config)
+    try:
+        reading = certify_reading(transformer, block, Embedding.of(transformer), task)
+    except Refused as refusal:
+        raise InputError(f"{refusal}") from None
     known: dict[str, Array] | None = None
-    for step in range(task_of(config).steps):
-        kinds = ["entity"] + ["relation"] * hops + ["entity"] * step
-        subject, relations = (len(kinds) - 1 if step else 0), range(step + 1, step + 1 + hops_at_once(config))
+    for step, read in enumerate(reading.source):
+        subject, relations = (hops + step if step else 0), range(step + 1, step + 1 + hops_at_once(config))
         brought = {place: np.zeros((transformer.dimension, size)) for place in (subject, *relations)}
         constant = np.zeros(size)
-        for head in range(block.heads):
-            place = _position_read(transformer, head, kinds)
+        for head, place in enumerate(read):
             if place not in brought:
                 raise InputError(f"head {head} reads position {place}, which has no part in step {step}")
             brought[place] = _sum(brought[place], _values(block, head)[:, :size])
@@ -197,31 +201,6 @@ def _positional(transformer: Transformer, config: RunConfig) -> dict[str, Array]
         known = found
     assert known is not None
     return known
-
-
-def _position_read(transformer: Transformer, head: int, kinds: list[str]) -> int:
-    """The position that a hardmax head reads from the last one, whatever the tokens; InputError if there is none."""
-    n, block = transformer.entities, transformer.blocks[0]
-    rows = {"entity": slice(0, n), "relation": slice(n, None)}
-    last = len(kinds) - 1
-    query = _product(_embedded(transformer, rows[kinds[last]], last), block.W_Q[head])
-    lowest, highest = [], []
-    for place, kind in enumerate(kinds):
-        key = _product(_embedded(transformer, rows[kind], place), block.W_K[head])
-        scores = _product(query, key.T)
-        if place == last:
-            scores = np.diag(scores)[:, None]
-        lowest.append(scores.min(axis=1))
-        highest.append(scores.max(axis=1))
-    for place in range(len(kinds)):
-        if all((lowest[place] > highest[other]).all() for other in range(len(kinds)) if other != place):
-            return place
-    raise InputError(f"head {head} does not read one position whatever the tokens are")
-
-
-def _embedded(transformer: Transformer, rows: slice, place: int) -> Array:
-    """The stream at a position, for each of the tokens, shape [tokens, d]."""
-    return _sum(transformer.W_E[rows], transformer.W_pos[place])
 
 
 def _values(block: Block, head: int) -> Array:
@@ -261,8 +240,11 @@ def exact_check(parameters: Parameters, config: RunConfig) -> bool | None:
     """Whether every query of the run's system is answered with a positive margin in exact arithmetic, the float weights
     taken as the fractions that they are.
 
-    None, not tried, for softmax attention (its weights are irrational) and above EXACT_PRODUCTS products.
+    None, not tried, for softmax attention (its weights are irrational), for scrambled words (no task asks them) and
+    above EXACT_PRODUCTS products.
     """
+    if config.scrambled:
+        return None
     steps = task_of(config).steps
     each = 2 * config.dimension * config.width + config.dimension * config.entities
     if config.attention == "learned" or steps * config.entities * config.relations**config.hops * each > EXACT_PRODUCTS:

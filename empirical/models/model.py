@@ -36,6 +36,7 @@ from torch import Tensor
 
 from empirical.models.runs import RunConfig
 from theory import FactSystem, InputError, all_words
+from theory.definitions.families import draw_family
 
 Parameters = dict[str, Tensor]
 
@@ -203,12 +204,15 @@ def subject_blocks(config: RunConfig, device: torch.device, members: int = 1, wi
 
 
 def system_of(config: RunConfig) -> FactSystem:
-    """The run's system: R random bijections of N entities, drawn from the run's seed."""
-    return FactSystem.random(config.entities, config.relations, config.seed)
+    """The run's system, drawn from its family by its seed; of scrambled words the R^k bijections, one a word."""
+    words = config.relations**config.hops if config.scrambled else config.relations
+    return draw_family(config.family, config.entities, words, config.seed)
 
 
 def answers(system: FactSystem, config: RunConfig) -> Tensor:
     """The answer of every fact that one pass is asked, shape [N·R^k] in the order of the facts."""
+    if config.scrambled:
+        return torch.as_tensor(system.answers.T.reshape(-1).copy())
     words = all_words(config.relations, hops_at_once(config))
     return torch.as_tensor(system.follow_all(words).T.reshape(-1))
 

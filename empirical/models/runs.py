@@ -1,7 +1,7 @@
 """What a training run is, and what came of it: the two records that training, search, store and analysis share.
 
-A run trains one single-layer model on all facts of one random system and asks whether it memorised them. Its
-configuration is complete: the same configuration gives the same system, the same initial weights and the same
+A run trains one single-layer model on all facts of one system, drawn from a family, and asks whether it memorised
+them. Its configuration is complete: the same configuration gives the same system, the same initial weights and the same
 trajectory (to the rounding of the device), so a run is known by the hash of its configuration.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from theory.definitions.fact_system import check_count
+from theory.definitions.families import check_family
 from theory.errors import InputError
 
 TableKind = Literal["learned", "frozen"]
@@ -34,7 +35,8 @@ class RunConfig:
     table. `attention` is uniform (for k > 1 in one pass: one head a position, with a learned output matrix) or learned
     (softmax). `steps` is the budget of full-batch AdamW steps, `learning_rate` its peak, `check_every` the interval at
     which accuracy over all queries is measured. `precision` is that of the training products; evaluation is always
-    float32.
+    float32. `family` is the one that the system is drawn from (`theory.definitions.families`). With `scrambled` each
+    word of k relations has a bijection of its own, drawn at random, in place of the composition.
     """
 
     entities: int
@@ -53,6 +55,8 @@ class RunConfig:
     check_every: int = 25
     precision: Precision = "float32"
     seed: int = 0
+    family: str = "independent"
+    scrambled: bool = False
 
     def __post_init__(self) -> None:
         check_count("entities", self.entities, at_least=2)
@@ -64,12 +68,15 @@ class RunConfig:
                 raise InputError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
         if not self.learning_rate > 0 or self.weight_decay < 0:
             raise InputError("the learning rate must be positive and the weight decay not negative")
+        check_family(self.family, self.entities, self.relations)
+        if self.scrambled and (self.hops == 1 or self.chain or self.family != "independent"):
+            raise InputError("scrambled words have independent bijections, and need several hops in one pass")
         if self.readout == "tied" and self.subjects == "frozen":
             raise InputError("a read-out tied to a frozen subject table learns nothing; freeze both or neither")
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, as JSON values."""
-        return dict(vars(self))
+        """The fields by name, as JSON values; those of `LATER` only where they are not their defaults."""
+        return {name: value for name, value in vars(self).items() if name not in LATER or value != LATER[name]}
 
     @property
     def logits(self) -> int:
@@ -82,6 +89,9 @@ class RunConfig:
         text = json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+
+# Fields that came later: a run that has their defaults keeps the name that it had before there were any.
+LATER: dict[str, Any] = {"family": "independent", "scrambled": False}
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "subjects": ("learned", "frozen"),

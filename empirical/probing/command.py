@@ -15,7 +15,8 @@ from empirical.probing.probe import ProbeReport, with_enough_subjects, write, wr
 from empirical.probing.probe import probe as probe_model
 from empirical.probing.verdicts import rows as verdict_rows
 from empirical.statistics.shares import Share
-from theory.records.ledger import Row, terminal
+from theory.records.console import terminal
+from theory.records.ledger import Row
 
 __all__ = ["ProbeReport", "probe", "progress_bar", "rows", "text", "write", "write_maps"]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta
+from statsmodels.stats.proportion import proportion_confint
 
 Floats = NDArray[np.float64]
 
@@ -52,10 +52,8 @@ def exact_share(hits: NDArray[np.bool_]) -> Share:
 
 def clopper_pearson(hits: NDArray[Any] | float, trials: int) -> tuple[Floats, Floats]:
     """The exact 95 % interval of a probability, for arrays of hits, also fractional ones, in so many trials."""
-    hits = np.asarray(hits, float)
-    low = np.where(hits > 0, beta.ppf(LEVEL / 2, np.maximum(hits, 1e-9), trials - hits + 1), 0.0)
-    high = np.where(hits < trials, beta.ppf(1 - LEVEL / 2, hits + 1, np.maximum(trials - hits, 1e-9)), 1.0)
-    return low, high
+    low, high = proportion_confint(np.asarray(hits, float), trials, alpha=LEVEL, method="beta")
+    return np.asarray(low), np.asarray(high)
 
 
 def bootstrap_share(values: ArrayLike, seed: int = 0) -> Share:

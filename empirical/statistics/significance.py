@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from statsmodels.stats.multitest import multipletests
 
 FLIPS = 20_000
 
@@ -38,9 +39,4 @@ def _signs(subjects: int, seed: int) -> NDArray[np.float32]:
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Holm's adjusted p-values: below 0.05 for some only with probability 0.05 when no difference is real."""
-    ordered = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    adjusted, running = [1.0] * len(p_values), 0.0
-    for rank, place in enumerate(ordered):
-        running = max(running, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = running
-    return tuple(adjusted)
+    return tuple(multipletests(p_values, method="holm")[1].tolist()) if len(p_values) else ()

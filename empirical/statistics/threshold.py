@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, hypergeom
 
 from empirical.models.runs import MEMORISED_AT, RunResult
+from empirical.statistics.significance import holm
 from theory.errors import InputError
 
 # The grid of the fit: log d* in steps of GRID_STEP up to MARGIN beyond the data, and the steepness s in log d, from a
@@ -154,12 +155,15 @@ def fit_threshold(trials: Sequence[Trials], accuracy: float, confidence: float =
 def inversions(trials: Sequence[Trials]) -> tuple[Inversion, ...]:
     """Each pair of dimensions of which the smaller has the higher success rate, with Fisher's exact p-value by Holm."""
     pairs = list(combinations([each for each in sorted(trials, key=lambda t: t.dimension) if each.runs], 2))
-    found = [(_fisher(small, large), small, large) for small, large in pairs if small.rate > large.rate]
-    result, adjusted = [], 0.0
-    for rank, (p_value, small, large) in enumerate(sorted(found, key=lambda each: (each[0], each[1].dimension))):
-        adjusted = max(adjusted, min(1.0, p_value * (len(pairs) - rank)))
-        result.append(Inversion(small.dimension, large.dimension, small.rate, large.rate, adjusted))
-    return tuple(result)
+    if not any(small.rate > large.rate for small, large in pairs):
+        return ()
+    p_values = holm([_fisher(small, large) for small, large in pairs])
+    found = [
+        Inversion(small.dimension, large.dimension, small.rate, large.rate, p_value)
+        for p_value, (small, large) in zip(p_values, pairs, strict=True)
+        if small.rate > large.rate
+    ]
+    return tuple(sorted(found, key=lambda each: (each.p_value, each.smaller)))
 
 
 def _fisher(small: Trials, large: Trials) -> float:

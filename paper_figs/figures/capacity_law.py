@@ -1,11 +1,11 @@
-"""E8: one β, in bits for each scalar that may store facts, against which all curves are held.
+"""E8: one β, in bits for each scalar that stores facts, against which all curves are held.
 
-Above, the scalars of the tables that learn are counted; below, those of the MLP too. Left, the share of runs that
+Above, the scalars of the tables that learn are counted; below, every scalar that learns. Left, the share of runs that
 memorise against the bits asked of each scalar: R^k·log2 N! (R·log2 N! along a chain) over their number. Points are the
 runs of one curve at one dimension; lines pool them, four bins an octave, with Wilson's 95 % intervals: the curves that
 β was fitted to, those held out, and apart from these several hops with a tied or frozen read-out. The band is β with
-its interval. Right, every held-out threshold over its prediction, with its interval, and the tolerance of 25 %; a
-hollow marker breaks the law. The fit is that of `empirical.comparison.capacity_fit`, to the thresholds of the report.
+its interval. Right, the bits a scalar of every held-out curve over β, with its interval, and the tolerance of 15 %;
+a hollow marker breaks the law. The fit is that of `empirical.comparison.capacity_fit`, to the thresholds of the report.
 
 Reference: E. B. Wilson, Probable inference, Journal of the American Statistical Association 22 (1927).
 """
@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from empirical.comparison.capacity import Counting, demand, scalars
-from empirical.comparison.capacity_fit import TOLERANCE, fit_capacity, residuals
+from empirical.comparison.capacity_fit import TOLERANCE, distinct, fit_capacity, residuals
 from empirical.comparison.curves import Curve
 from empirical.comparison.laws import Estimate, Measured
 from empirical.comparison.presets import ComparisonPreset
@@ -47,7 +47,7 @@ from paper_figs.style import (
 
 COUNTED: tuple[tuple[Counting, str], ...] = (
     ("tables", "scalar of the tables"),
-    ("tables and MLP", "scalar of tables and MLP"),
+    ("every scalar", "scalar that learns"),
 )
 GROUPS: dict[str, Look] = {
     "larger sizes": Look("larger N and R", BLUE, "s", ""),
@@ -60,6 +60,7 @@ GROUPS: dict[str, Look] = {
     "frozen both": Look("both frozen", PURPLE, "h", ""),
     "learned, selector width": Look("learned, T1's width", SKY, ">", ""),
     "frozen both, selector width": Look("both frozen, T1's width", GREY, "*", "", size=5),
+    "switches": Look("one change of the protocol", BLACK, "1", "", size=5),
 }
 TIED_OR_FROZEN = ("hops tied", "hops frozen")
 POOLED = (
@@ -89,7 +90,7 @@ def draw(report: Any, tally: Any) -> Figure:
             held_out = [measured[curve] for curve in groups.get(name, ()) if curve in measured]
             _thresholds(line[1], fitted, held_out, counting, look, SPREAD ** (number - len(GROUPS) / 2))
         _decorate_thresholds(line[1])
-        line[1].set_title(f"({letters[1]}) held-out thresholds, {counting} counted")
+        line[1].set_title(f"({letters[1]}) held-out curves, {counting} counted")
     shown = [look for look, _ in pools] + [look for name, look in GROUPS.items() if name in groups]
     legend(drawn, shown, columns=4)
     return drawn
@@ -97,10 +98,13 @@ def draw(report: Any, tally: Any) -> Figure:
 
 def _pools(chosen: ComparisonPreset) -> tuple[Sequence[Curve], ...]:
     """The curves that β was fitted to, those held out, and those that stand apart; each once."""
-    held_out = [(name, curve) for name, curves in chosen.law_held_out for curve in curves]
-    apart = [curve for name, curve in held_out if name in TIED_OR_FROZEN and curve.hops > 1]
-    together = [curve for _, curve in held_out if curve not in apart]
-    return chosen.law_fitted, list(dict.fromkeys(together)), apart
+    known = {curve.trained for curve in chosen.law_fitted}
+    own: dict[Curve, tuple[str, Curve]] = {}  # the first of those with the same weights
+    for name, curve in ((name, curve) for name, curves in chosen.law_held_out for curve in curves):
+        if curve.trained not in known:
+            own.setdefault(curve.trained, (name, curve))
+    apart = [curve for name, curve in own.values() if name in TIED_OR_FROZEN and curve.hops > 1]
+    return chosen.law_fitted, [curve for _, curve in own.values() if curve not in apart], apart
 
 
 def _shares(
@@ -138,9 +142,10 @@ def _thresholds(
     axes: Axes, fitted: list[Measured], held_out: list[Measured], counting: Counting, look: Look, shift: float
 ) -> None:
     held_out = [each for each in held_out if scalars(each.curve, 1, counting)]
-    for row in residuals(fit_capacity(fitted, counting), [], held_out):
-        if row.dimension is not None and row.high is not None:
-            value, low, high = ([each / row.predicted] for each in (row.dimension, row.low, row.high))
+    law = fit_capacity(fitted, counting)
+    for row in residuals(law, [], distinct(held_out, but=fitted)):
+        if row.beta is not None and row.low is not None and row.high is not None:
+            value, low, high = ([each / law.beta.value] for each in (row.beta, row.low, row.high))
             shown = replace(look, filled=row.outcome != "breaks")
             with_intervals(axes, [row.predicted * shift], value, low, high, shown)
 
@@ -153,4 +158,4 @@ def _decorate_thresholds(axes: Axes) -> None:
     ticks(axes.xaxis, [2, 3, 5, 10, 20, 30, 60])
     ticks(axes.yaxis, [0.4, 0.5, 0.75, 1, 1.25, 1.5, 2])
     axes.set_xlabel("dimension that β predicts")
-    axes.set_ylabel("threshold d* / prediction")
+    axes.set_ylabel("bits a scalar / β")

@@ -15,7 +15,6 @@ from bounds.lower.dichotomy import fixed_readout
 from bounds.lower.frontier import BoundFamily, frontier, smallest_dimension
 from bounds.lower.learned_readout import learned_readout
 from bounds.tables.depth import DepthRow, depth_rows
-from paper_figs.figures.theory_lines import as_float, costs
 from paper_figs.style import (
     BLACK,
     BLUE,
@@ -29,6 +28,7 @@ from paper_figs.style import (
     legend,
     ticks,
 )
+from paper_figs.theory_lines import as_float, costs
 
 ENTITIES, RELATIONS = 4096, 4
 TOKEN_HOPS = 6

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 
 from bounds.lower.information import universal_with_errors
 from paper_figs.figures.looks import CONDITIONS
-from paper_figs.figures.theory_lines import as_float, costs
 from paper_figs.saved import Point, points
 from paper_figs.style import BLACK, GREY, TWO_COLUMNS, Look, figure, legend, ticks, with_intervals
+from paper_figs.theory_lines import as_float, costs
 from theory.errors import InputError
 
 SHOWN = ("capacity", "frozen subjects", "frozen read-out", "frozen both", "frozen both, selector width")

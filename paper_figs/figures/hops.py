@@ -2,9 +2,9 @@
 
 Thresholds are divided by that of one hop at the same N, R and read-out, and so are the dimensions of the constructions:
 T2 grows by R^(k-1), T2e by R^(⌈k/2⌉-1), T3 not at all. (a) Against k, (b) against R at two hops. (c) The exponent e of
-d* ~ R^(1 + e(k-1)), fitted to all curves: 1 is T2's R^k, 0 is T3's R. (d) Training begun at T2e itself, moved by noise,
-and at a random start of the same size: how many of the runs end with every query right, at the learning rate of all
-other runs and at a gentler one.
+R^(1 + e(k-1)) in all scalars that learn, fitted to all curves: 1 is R^k, 0 is R. (d) Training begun at T2e itself,
+moved by noise, and at a random start of the same size: how many of the runs end with every query right, at the learning
+rate of all other runs and at a gentler one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 
 from empirical.comparison.middle import MiddleOutcome
 from paper_figs.figures.looks import HOPS
-from paper_figs.figures.theory_lines import costs
 from paper_figs.saved import Point, number, part, points, record
 from paper_figs.style import BLACK, GREY, TWO_COLUMNS, Look, figure, legend, shares, ticks, with_intervals
+from paper_figs.theory_lines import costs
 from theory.errors import InputError
 
 RELATIONS_OVER_HOPS, HOPS_OVER_RELATIONS = 2, 2
@@ -137,7 +137,7 @@ def _exponents(axes: Axes, report: Any, names: list[str]) -> None:
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, -0.25), max(high, 1.25))
     axes.set_xlabel("exponent e")
-    axes.set_title("(c) d* ~ $R^{1 + e(k-1)}$")
+    axes.set_title("(c) learned scalars ~ $R^{1 + e(k-1)}$")
 
 
 def _starts(axes: Axes, outcomes: list[MiddleOutcome]) -> None:

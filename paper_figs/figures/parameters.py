@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figs.figures.theory_lines import costs
 from paper_figs.style import BLUE, GREEN, ORANGE, RED, TWO_COLUMNS, Look, decades, figure, legend, ticks
+from paper_figs.theory_lines import costs
 from theory.statements.registry import Quantity
 
 COMPILED = Look("one-hot compiler (quoted)", RED, "s", "")

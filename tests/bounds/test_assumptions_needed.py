@@ -6,6 +6,7 @@ carry the assumption as an object; the same objects are printed with the stateme
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -24,9 +25,19 @@ from bounds.lower.universal import universal_hops, universal_width
 from constructions.suite.t5 import differing_tensors
 from constructions.verification.certificate import certify
 from constructions.verification.exhaustive import check_every_query
-from constructions.weights import t1b, t2e, t3, t3b, t4
-from theory import FactSystem, Task
-from theory.statements.assumptions import EXACT, HONEST, ONE_BLOCK, ONE_PASS, UNIVERSAL, error_rate
+from constructions.weights import t1, t1b, t2e, t3, t3b, t4
+from constructions.weights.parts import readout_by_distance, uniform_block
+from theory import Block, FactSystem, Task, Transformer
+from theory.statements.assumptions import (
+    BLIND_ATTENTION,
+    EXACT,
+    HONEST,
+    NO_RESIDUAL,
+    ONE_BLOCK,
+    ONE_PASS,
+    UNIVERSAL,
+    error_rate,
+)
 from theory.statements.inequalities import INEQUALITIES, stands_on
 from theory.statements.registry import theorem, theorems
 
@@ -83,8 +94,166 @@ def test_an_error_rate_beyond_guessing_bounds_nothing() -> None:
     assert EXACT not in stands_on("T8", "universal")
 
 
+# For each of the 16 systems of two entities and four relations, by whether g_r is the identity (+) or the swap (-): the
+# rows of the two entities.
+TIED_ROWS = {
+    "++++": ((1, -1, 1), (1, -1, -1)),
+    "+++-": ((1, -1, 1), (1, 1, -1)),
+    "++-+": ((-1, -1, 1), (1, 1, 1)),
+    "++--": ((1, 1, 1), (1, -1, 1)),
+    "+-++": ((-1, 1, -1), (-1, 1, 1)),
+    "+-+-": ((-1, 1, 1), (1, 1, -1)),
+    "+--+": ((-1, -1, -1), (-1, 1, 1)),
+    "+---": ((1, -1, 1), (-1, 1, 1)),
+    "-+++": ((-1, -1, -1), (-1, 1, -1)),
+    "-++-": ((1, 1, -1), (-1, -1, -1)),
+    "-+-+": ((1, 1, 1), (-1, -1, -1)),
+    "-+--": ((1, -1, -1), (1, 1, -1)),
+    "--++": ((1, 1, 1), (-1, 1, -1)),
+    "--+-": ((1, 1, -1), (-1, 1, -1)),
+    "---+": ((-1, -1, 1), (1, -1, -1)),
+    "----": ((-1, -1, 1), (1, -1, 1)),
+}
+
+
+def outputs_for(row: tuple[int, ...], relation: int) -> np.ndarray:
+    """A vector that names, for every system in which an entity has this row, the right one of the two: even, so that a
+    function of the sum of row and relation that takes these values has whole slopes."""
+    for vector in product((0, 1, -1, 2, -2), repeat=3):
+        right = [
+            np.dot(np.subtract(*rows), vector) * (1 if signs[relation] == "+" else -1) * (1 if entity == 0 else -1)
+            for signs, rows in TIED_ROWS.items()
+            for entity in (0, 1)
+            if rows[entity] == row
+        ]
+        if all(value > 0 for value in right):
+            return 2 * np.array(vector)
+    raise AssertionError(f"no vector serves row {row} and relation {relation}")
+
+
+def test_a_read_out_fixed_beforehand_is_needed_by_the_bound_on_the_dimension() -> None:
+    """T1c asks for 4 coordinates of one bit at N = 2, R = 4. With a tied read-out 3 do, entries -1 and +1, for all 16
+    systems: nothing but the rows depends on the facts, and the rest looks up a function of row and relation."""
+    bound = universal_single_hop(2, 4)
+    assert bound.smallest_dimension(1) == 4
+    assert UNIVERSAL in bound.assumptions
+    assert "the read-out is chosen before" in UNIVERSAL.text
+    # Row and relation have the sum <(1, 2, 4), row> + 16·relation: odd numbers from -7 to 55, each once.
+    weights = np.array([1, 2, 4])
+    values = {
+        int(weights @ row) + 16 * relation: outputs_for(row, relation)
+        for row in product((-1, 1), repeat=3)
+        for relation in range(4)
+    }
+    knots = np.arange(-7, 56, 2)
+    looked_up = np.array([values[knot] for knot in knots.tolist()])
+    slopes = np.diff(looked_up, axis=0) // 2
+    bends = np.diff(slopes, axis=0, prepend=np.zeros((1, 3), np.int64))
+    block = uniform_block(np.tile(weights[:, None], len(bends)), -knots[:-1], bends, looked_up[0])
+    relations = np.zeros((4, 3), np.int64)
+    relations[:, 0] = 16 * np.arange(4)
+    models = []
+    for signs, rows in TIED_ROWS.items():
+        system = FactSystem([[0, 1] if sign == "+" else [1, 0] for sign in signs])
+        model = Transformer(
+            entities=2,
+            W_E=np.concatenate([np.array(rows), relations]),
+            W_pos=np.zeros((2, 3), np.int64),
+            blocks=(block,),
+            W_U=np.array(rows).T,
+            b_U=np.zeros(2, np.int64),
+            attention="uniform",
+        )
+        assert check_every_query(model, system, Task(), 2).holds
+        models.append(model)
+    assert set(np.unique(models[0].W_U)) == {-1, 1}
+    assert all(set(differing_tensors(models[0], other)) <= {"W_U"} for other in models)
+
+
+def pre_activation_values(model: Transformer, system: FactSystem) -> int:
+    """The largest number of values that a pre-activation of a model in one pass has, whatever the relation."""
+    most = 0
+    for relation in range(system.relations):
+        prompts = np.array([[x, system.entities + relation] for x in range(system.entities)])
+        stream = (model.W_E[prompts] + model.W_pos[:2]).astype(np.int64)
+        for block in model.blocks:
+            read = stream.copy()
+            if block.heads:  # one uniform head over both tokens
+                read[:, 1] += stream.sum(axis=1) @ block.W_V[0] @ block.W_O[0] // 2
+            units = read[:, 1] @ block.W_in + block.b_in
+            most = max(most, *(len(np.unique(unit)) for unit in units.T), 0)
+            stream[:, 1] = read[:, 1] + np.maximum(units, 0) @ block.W_out + block.b_out
+    return most
+
+
 def test_one_block_is_needed_by_the_bound_on_the_width() -> None:
-    assert {ONE_BLOCK, ONE_PASS, UNIVERSAL} <= set(universal_width(8, 2, 2).assumptions)
+    """T1e asks for 8 units of one bit at N = R = 4. T1 with a residual stream, its units shared out to two blocks, has
+    4 in each; each pre-activation has two values for a relation."""
+    bound = universal_width(4, 4, 1)
+    assert bound.smallest_width(1) == 8
+    assert {ONE_BLOCK, ONE_PASS, UNIVERSAL, NO_RESIDUAL} <= set(bound.assumptions)
+    system = FactSystem.random(4, 4)
+    whole = t1.construct(system, residual=True)
+    (block,) = whole.blocks
+    no_heads = {name: getattr(block, name)[:0] for name in ("W_Q", "W_K", "W_V", "W_O")}
+    first = replace(block, W_in=block.W_in[:, :4], b_in=block.b_in[:4], W_out=block.W_out[:4], b_out=0 * block.b_out)
+    # The second half reads coordinates that the first does not write to.
+    second = replace(block, W_in=block.W_in[:, 4:], b_in=block.b_in[4:], W_out=block.W_out[4:], **no_heads)
+    model = replace(whole, blocks=(first, second))
+    assert [each.width for each in model.blocks] == [4, 4]
+    assert check_every_query(model, system, Task()).holds
+    assert pre_activation_values(model, system) == 2
+
+
+def test_no_residual_stream_is_needed_by_the_bound_on_the_width() -> None:
+    """T1e asks for a unit at N = 2, R = 1; where the stream is read out none is needed."""
+    assert universal_width(2, 1, 1).smallest_width(1) == 1
+    for answers in ([[0, 1]], [[1, 0]]):
+        system = FactSystem(answers)
+        rows = np.array([[1 - 2 * answer] for answer in answers[0]])
+        block = uniform_block(
+            np.zeros((1, 0), np.int64), np.zeros(0, np.int64), np.zeros((0, 1), np.int64), np.zeros(1, np.int64)
+        )
+        model = Transformer(
+            entities=2,
+            W_E=np.concatenate([rows, [[0]]]),
+            W_pos=np.zeros((2, 1), np.int64),
+            blocks=(block,),
+            W_U=np.array([[1, -1]]),
+            b_U=np.zeros(2, np.int64),
+            attention="uniform",
+            residual=True,
+        )
+        assert check_every_query(model, system, Task()).holds
+
+
+def test_blind_attention_is_needed_by_the_bound_on_the_width() -> None:
+    """T1e asks for 8 units at N = R = 4. Four hardmax heads, of which head r looks at the subject if the relation is r
+    and at the relation, which brings nothing, if not, do with 2: the digits of the answer."""
+    bound = universal_width(4, 4, 1)
+    assert bound.smallest_width(1) == 8
+    assert BLIND_ATTENTION in bound.assumptions
+    for seed in range(3):
+        system = FactSystem.random(4, 4, seed)
+        digits = np.array([[a & 1, a >> 1] for a in range(4)])
+        W_E = np.zeros((8, 13), np.int64)
+        W_E[:4, :8] = digits[system.answers.T].reshape(4, 8)
+        W_E[4:, 8:12] = np.eye(4)
+        W_pos = np.zeros((2, 13), np.int64)
+        W_pos[0, 12] = 1
+        W_Q, W_K = np.zeros((2, 4, 13, 1), np.int64)
+        W_V = np.zeros((4, 13, 2), np.int64)
+        for head in range(4):
+            W_Q[head, 8:12, 0] = 2 * (np.arange(4) == head) - 1
+            W_V[head, 2 * head : 2 * head + 2] = np.eye(2)
+        W_K[:, 12, 0] = 1
+        W_O = np.tile(np.eye(2, 13, dtype=np.int64), (4, 1, 1))
+        passed = np.eye(13, 2, dtype=np.int64)
+        block = Block(W_Q, W_K, W_V, W_O, passed, np.zeros(2, np.int64), passed.T, np.zeros(13, np.int64))
+        W_U, b_U = readout_by_distance(digits, 13)
+        model = Transformer(entities=4, W_E=W_E, W_pos=W_pos, blocks=(block,), W_U=W_U, b_U=b_U, attention="hardmax")
+        assert model.width == 2
+        assert check_every_query(model, system, Task()).holds
 
 
 def test_the_circle_is_no_superposition_of_sign_codes() -> None:

@@ -18,7 +18,8 @@ from bounds.lower.information import total_information
 from bounds.lower.learned_readout import learned_readout
 from bounds.lower.maps import fixed_maps, learned_maps, most_map_roots, universal_maps
 from bounds.suite.families import answers_of_all_maps, answers_of_all_systems
-from bounds.tables.dimensions import BoundSetting, bound_rows, settings
+from bounds.tables.dimensions import bound_rows, settings
+from bounds.tables.rows import BoundSetting
 from constructions.verification.certificate import certify
 from constructions.verification.exhaustive import check_every_query
 from constructions.weights import t2, t2e, t3

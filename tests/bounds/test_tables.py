@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -20,9 +21,6 @@ from bounds.lower.universal import universal_hops
 from bounds.tables.depth import depth_rows, render_depth
 from bounds.tables.dimensions import (
     MOST_SETTINGS,
-    BoundRow,
-    BoundSetting,
-    _unless_absurd,
     bound_rows,
     lower_rows,
     settings,
@@ -30,6 +28,7 @@ from bounds.tables.dimensions import (
 )
 from bounds.tables.layout import FORMATS, Table, render, shown
 from bounds.tables.ranges import parse_error_rate, parse_sizes
+from bounds.tables.rows import BoundRow, BoundSetting, unless_absurd
 from bounds.tables.summary import LONG_COLUMNS, _shared, cost_table, decimal, dimension_table, render_bounds
 from theory.errors import InputError
 from theory.statements.assumptions import Assumption
@@ -77,8 +76,10 @@ def test_rows_of_one_hop_and_of_several() -> None:
     single = by_label(bound_rows([BoundSetting(100, 3, 1, 2)]))
     several = by_label(bound_rows([BoundSetting(100, 3, 2, 2)]))
     lower = ["universal", "any model, fixed", "honest chain", "width"]
-    assert list(single) == [*lower, "T1b", "T1d", "T1d concatenated", "T2", "T2b", "T2e", "T2e split", "T3", "T4"]
-    assert list(several) == [*lower, "T2", "T2b", "T2e", "T3", "T3b", "T4"]
+    precision = ["width, d = 1", "reals", "T1b circle", "noise below 1/2", "T13"]
+    built = ["T1b", "T1d", "T1d concatenated", "T2", "T2b", "T2e", "T2e split", "T3", "T4"]
+    assert list(single) == [*lower, *built, *precision]
+    assert list(several) == [*lower, "T2", "T2b", "T2e", "T3", "T3b", "T4", "noise below 1/2"]
     assert all(row.assumptions for row in (*single.values(), *several.values()))
     assert single["universal"].against == "T1c"
     assert several["universal"].against == "T2d"
@@ -182,8 +183,38 @@ def test_text_is_aligned_and_says_what_it_stands_on() -> None:
         assert all(line[end - 1].isdigit() and line[end : end + 1] in (" ", "") for end in ends)
     notes = [line.split(":")[0] for line in text.splitlines() if ":" in line]
     assert "universal (T1c, T2d)" in notes
-    assert {"T1b", "T2", "T2b", "T2e", "T3", "T3b", "T4"} <= set(notes)
+    assert {"any model, fixed (T2c)", "honest chain (T3c)", "noise below 1/2 (T13)"} <= set(notes)
     assert "\x1b" not in text
+    assert "--format csv or json" in text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("cost", [False, True])
+def test_a_text_is_as_narrow_as_asked_and_names_each_column_once(width: int, cost: bool) -> None:
+    rows = bound_rows(settings([64, 10**6], [2, 16], [1, 2], [1]))
+    table = cost_table(rows) if cost else dimension_table(rows)
+    text = render_bounds(rows, "table", cost=cost, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    first, *others = (part.splitlines() for part in text.split("\n\n"))
+    parts = [first[1:], *others]
+    assert all(part[0].startswith("entities  relations  hops  bits  ") for part in parts)
+    heads = [head for part in parts for head in re.split(r" {2,}", part[0])[4:]]
+    assert heads == list(table.columns[4:])
+    for part in parts:
+        assert [line.split()[:4] for line in part[2:10]] == [[str(cell) for cell in row[:4]] for row in table.rows]
+    cells = [cell for row in table.rows for cell in row[4:]]
+    assert all(shown(cell) in text for cell in cells)
+
+
+def test_a_column_wider_than_the_text_stands_alone() -> None:
+    table = Table("T", ("k", "a", "b"), ((1, "x" * 30, 2),), ("a note of several words",), keys=1)
+    lines = render(table, "table", 12).splitlines()
+    assert lines[0] == "T"
+    assert lines[1].split() == ["k", "a"]
+    assert lines[3].split() == ["1", "x" * 30]
+    assert lines[4] == ""
+    assert lines[5].split() == ["k", "b"]
+    assert lines[-2:] == ["a note of", "several"] or lines[-2:] == ["several", "words"]
 
 
 def test_the_wide_table_has_one_line_a_setting() -> None:
@@ -199,13 +230,14 @@ def test_the_table_of_costs_has_width_parameters_and_bits_of_each_construction()
     rows = bound_rows(settings([64], [2], [1, 2], [1]))
     table = cost_table(rows)
     labels = [row.label for row in upper_rows(BoundSetting(64, 2, 1, 1))]
-    labels = sorted({*labels, *(row.label for row in upper_rows(BoundSetting(64, 2, 2, 1)))})
+    labels = sorted({*labels, *(row.label for row in upper_rows(BoundSetting(64, 2, 2, 1))), "T13", "T1b circle"})
     heads = [head for label in labels for head in (f"{label} width", "parameters", "bits")]
-    assert list(table.columns) == ["entities", "relations", "hops", "bits", "width ≥", *heads]
+    assert list(table.columns) == ["entities", "relations", "hops", "bits", "width ≥", "width, d = 1 ≥", *heads]
     for hops, line in zip((1, 2), table.rows, strict=True):
         found = by_label(bound_rows([BoundSetting(64, 2, hops, 1)]))
         expected = [cell for label in labels for cell in costs(found.get(label))]
-        assert list(line) == [64, 2, hops, 1, found["width"].width, *expected]
+        one_coordinate = found["width, d = 1"].width if hops == 1 else None
+        assert list(line) == [64, 2, hops, 1, found["width"].width, one_coordinate, *expected]
 
 
 def costs(row: BoundRow | None) -> tuple[int | None, int | None, int | None]:
@@ -213,8 +245,8 @@ def costs(row: BoundRow | None) -> tuple[int | None, int | None, int | None]:
 
 
 def test_absurd_numbers_are_left_out_and_a_full_table_is_not_refused() -> None:
-    assert _unless_absurd(10**400 - 1) == 10**400 - 1
-    assert _unless_absurd(10**400) is None
+    assert unless_absurd(10**400 - 1) == 10**400 - 1
+    assert unless_absurd(10**400) is None
     assert len(settings(range(2, 202), range(1, 101), [1], [1])) == 20_000 == MOST_SETTINGS
 
 

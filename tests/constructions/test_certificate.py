@@ -18,12 +18,15 @@ from hypothesis import given, settings
 from constructions.verification import certificate, certify_prompts
 from constructions.verification.certificate import certify
 from constructions.verification.certify_attention import Refused, _winner
+from constructions.verification.certify_step import words_and_answers
+from constructions.verification.exact import ARRAY, products
+from constructions.verification.exhaustive import check_every_query
 from constructions.weights import t1, t1b, t3
 from tests.helpers.deciding import SYSTEM, decide, decide_softmax
 from tests.helpers.edits import damaged, widened
 from tests.helpers.models import EXACT, MODELS, SOFTMAX, Case, Model, cases
 from tests.helpers.random_models import INTEGERS, Shape, random_model, shapes
-from theory import FactSystem, InputError, Task
+from theory import Block, FactSystem, InputError, Task, Transformer
 from theory.definitions.strategies import fact_systems
 
 every_certified_model = pytest.mark.parametrize("model", EXACT + SOFTMAX, ids=lambda model: model.name)
@@ -196,15 +199,41 @@ def test_the_gaps_of_a_head_are_the_least_by_rank() -> None:
     assert (winner, gaps.tolist()) == (0, [1, 5])
 
 
-def test_the_work_of_running_prompts_is_told_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """5 subjects, 2 relations, 2 positions, and the weights of the block that are not 0."""
+def test_the_work_of_a_prompt_is_that_of_its_blocks() -> None:
+    """The last position alone reads in the last block, and both in another."""
     model = t1.construct(SYSTEM)
-    weights = sum(np.count_nonzero(array) for name, array in model.tensors() if name.startswith("blocks."))
-    products = 10 * 2 * weights
-    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", products)
-    assert certify_prompts.certify_prompts(model, SYSTEM, Task()) == 2
-    monkeypatch.setattr(certify_prompts, "MOST_PRODUCTS", products - 1)
-    with pytest.raises(
-        Refused, match=f"10 prompts are too many to run: {products} products, of at most {products - 1}"
-    ):
-        certify_prompts.certify_prompts(model, SYSTEM, Task())
+    weights = sum(np.count_nonzero(getattr(model.blocks[0], name)) for name in Block.AXES)
+    embedding, batch = 2 * model.dimension, (1 + 2) * ARRAY
+    block = weights + 2 * model.dimension
+    for blocks, runs in ((0, 0), (1, 1), (2, 3)):
+        deeper = dataclasses.replace(model, blocks=model.blocks * blocks)
+        assert products(deeper, 2, 10, 4) == 10 * embedding + runs * (10 * block + 4 * batch)
+
+
+def test_two_prompts_of_thousands_of_tokens_are_too_many_to_run() -> None:
+    """Every position of the first block sees every other: 4 million sums, for the few weights that there are."""
+    with pytest.raises(Refused, match="2 prompts are too many to run"):
+        certify_prompts.certify_prompts(all_ones(1, blocks=2, hops=2000), FactSystem([[0, 1]]), Task(2000))
+
+
+def test_words_are_gone_through_one_by_one() -> None:
+    """There are 2^27 of them, more than may be listed; the second is wrong already."""
+    swap = FactSystem([[0, 1], [1, 0]])
+    with pytest.raises(Refused, match=r"2\^27 words of a step are too many to go through; at most 100000000 are"):
+        next(words_and_answers(swap, Task(27), 27))
+    words = words_and_answers(swap, Task(26), 26)
+    assert [(word[-1], answers.tolist()) for word, answers in (next(words), next(words))] == [(0, [0, 1]), (1, [1, 0])]
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2])
+def test_a_model_without_dimensions_is_judged_by_its_biases(blocks: int) -> None:
+    model = all_ones(0, blocks=blocks, hops=1)
+    assert check_every_query(model, FactSystem([[1, 1]]), Task()).holds
+    assert certify(model, FactSystem([[1, 1]]), Task()).status == "undecided"
+
+
+def all_ones(size: int, *, blocks: int, hops: int) -> Transformer:
+    """Two entities, one relation, and ones for weights; every axis has this size, and answer 1 the larger bias."""
+    block = Block(**{name: np.ones([size] * len(axes.split())) for name, axes in Block.AXES.items()})
+    W_E, W_pos, W_U = np.ones((3, size)), np.zeros((hops + 1, size)), np.ones((size, 2))
+    return Transformer(2, W_E, W_pos, (block,) * blocks, W_U, np.array([0, 1]), "uniform")

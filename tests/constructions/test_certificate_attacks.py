@@ -93,6 +93,15 @@ def test_chains_that_read_the_relation_of_another_step() -> None:
         require_refusal(late, system, Task(3, 1))
 
 
+@pytest.mark.parametrize("hops", [2, 3])
+def test_chains_that_read_the_first_relation_again(hops: int) -> None:
+    """The relation head prefers position 1 throughout."""
+    transformer = wider(t3.construct(SYSTEM, hops, 2))
+    transformer = put(transformer, "W_pos", (1, -1), 1)
+    transformer = put(transformer, "blocks.0.W_K", (0, -1, 0), 1000)
+    require_refusal(transformer, SYSTEM, Task(hops, 1), "step 2 reads position 1, which is neither its entity nor")
+
+
 def test_a_position_that_leaks_into_the_last_step_alone() -> None:
     transformer = raised(t3.construct(SYSTEM, 3, 2), "W_pos", (5, 0), 3)
     require_refusal(transformer, SYSTEM, Task(3, 1))

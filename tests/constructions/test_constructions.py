@@ -17,7 +17,7 @@ from theory import FactSystem, InputError, all_words
 from theory.definitions.strategies import fact_systems
 from theory.statements.registry import evaluate, theorem
 
-UNIVERSAL = {"T1", "T1b", "T1d", "T2", "T3", "T6"}
+UNIVERSAL = {"T1", "T1b", "T1d", "T2", "T3", "T6", "T13"}
 every_exact_model = pytest.mark.parametrize("model", EXACT, ids=lambda model: model.name)
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 

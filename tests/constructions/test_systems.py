@@ -12,8 +12,14 @@ import pytest
 from constructions.verification import systems
 from constructions.verification.exhaustive import check_every_query
 from constructions.verification.result import Result
-from constructions.verification.systems import check_all_classes, check_all_systems, check_systems, search_systems
-from constructions.weights import t1, t2, t3b
+from constructions.verification.systems import (
+    Construction,
+    check_all_classes,
+    check_all_systems,
+    check_systems,
+    search_systems,
+)
+from constructions.weights import t1, t2, t3, t3b, t6
 from tests.helpers.models import EXACT, Model
 from theory import FactSystem, InputError, Task, Transformer, all_systems
 
@@ -128,6 +134,7 @@ def test_no_more_than_a_positive_margin_is_asked_for_unless_it_is_claimed(monkey
         return check_every_query(transformer, system, task, claimed_margin)
 
     monkeypatch.setattr(systems, "check_every_query", check)
+    monkeypatch.setattr(systems, "STACK", 1)
     for claimed in ((), (2,)):
         claims.clear()
         check_systems(t1.construct, [UNLUCKY], Task(), *claimed)
@@ -136,6 +143,61 @@ def test_no_more_than_a_positive_margin_is_asked_for_unless_it_is_claimed(monkey
         search_systems(t1.construct, Task(), *claimed, examples=3)
         assert set(claims) == set(claimed or (0,))
         assert len(claims) >= 1 + 6 + 3 + 3
+
+
+@pytest.mark.parametrize("claimed", [0, 2, 3])
+@pytest.mark.parametrize(
+    ("construct", "task"),
+    [
+        (t1.construct, Task()),
+        (unlucky, Task()),
+        (doubled, Task()),
+        (lambda system: t2.construct(system, 2, 2), Task(2)),
+        (lambda system: t3.construct(system, 2, 2), Task(2, 1)),
+        (t6.construct, Task(disjoint_attributes=True)),
+    ],
+)
+def test_systems_that_are_stacked_are_judged_as_one_by_one(
+    construct: Construction, task: Task, claimed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for stack in (1, 7, 1024):
+        monkeypatch.setattr(systems, "STACK", stack)
+        found.append(check_all_systems(construct, 3, 2, task, claimed))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_stack_that_holds_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(*_: object) -> Result:
+        raise AssertionError("a system was run alone")
+
+    monkeypatch.setattr(systems, "check_every_query", check)
+    assert check_all_systems(t1.construct, 3, 2, Task(), 2).holds
+    assert check_all_systems(lambda system: t2.construct(system, 2, 2), 3, 2, Task(2), 1).holds
+    with pytest.raises(AssertionError, match="a system was run alone"):
+        check_all_systems(t1.construct, 3, 2, Task(), 3)
+
+
+def test_only_the_rows_of_the_subjects_may_differ_in_a_stack() -> None:
+    one = t1.construct(UNLUCKY)
+    assert [len(stack) for stack in systems._stacks((t1.construct(each), each) for each in all_systems(3, 1))] == [6]
+    rows = np.array(one.W_E)
+    rows[-1, 0] += 1
+    block = one.blocks[0]
+    others = [
+        dataclasses.replace(one, W_E=rows),
+        dataclasses.replace(one, W_E=one.W_E.astype(np.int64)),
+        dataclasses.replace(one, W_pos=one.W_pos + 1),
+        dataclasses.replace(one, W_U=-one.W_U),
+        dataclasses.replace(one, b_U=one.b_U + 1),
+        dataclasses.replace(one, residual=True),
+        dataclasses.replace(one, causal=True),
+        dataclasses.replace(one, attention="hardmax"),
+        dataclasses.replace(one, blocks=(block, block)),
+        dataclasses.replace(one, blocks=(dataclasses.replace(block, b_out=block.b_out + 1),)),
+    ]
+    for other in others:
+        assert len(list(systems._stacks([(one, UNLUCKY), (other, UNLUCKY)]))) == 2
 
 
 def mixed_up(system: FactSystem) -> Transformer:

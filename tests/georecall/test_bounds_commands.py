@@ -21,7 +21,8 @@ from bounds.lower.dichotomy import fixed_readout
 from bounds.suite.checks import CLAIMS, checks_of_preset
 from bounds.tables import command
 from bounds.tables.command import Counted
-from bounds.tables.dimensions import BoundSetting, upper_rows
+from bounds.tables.dimensions import upper_rows
+from bounds.tables.rows import BoundSetting
 from theory.errors import InputError
 from theory.records.ledger import run_check
 
@@ -40,11 +41,14 @@ def run(*arguments: str | Path) -> Result:
         (["matchings", "--entities", "8", "--relations", "3"], "86"),
         (["matchings-simple", "--entities", "8", "--relations", "3"], "197820"),
         (["answer-vectors", "--entities", "5", "--relations", "3", "--hops", "2"], "205325"),
-        (["relabelled", "--entities", "4", "--relations", "3", "--check"], "681"),
+        (["relabelled", "--entities", "4", "--relations", "3", "--check"], "681 (listing every object gives 681)"),
         (["labelled", "--entities", "10", "--relations", "1", "--digits", "4"], "6.5597 .. 6.5598"),
         (["labelled", "--entities", "1000000000000", "--relations", "1", "--digits", "1"],
          "11565705518103.1 .. 11565705518103.2"),
-        (["labelled", "--entities", "2", "--relations", "3", "--digits", "2", "--check"], "0.90 .. 0.91"),
+        (
+            ["labelled", "--entities", "2", "--relations", "3", "--digits", "2", "--check"],
+            "0.90 .. 0.91 (listing every object gives 8)",
+        ),
     ],
 )  # fmt: skip
 def test_count_prints_the_number_alone(arguments: list[str], line: str) -> None:
@@ -196,17 +200,25 @@ def counted(**changes: Any) -> Counted:
 @pytest.mark.parametrize(
     ("found", "agrees", "line"),
     [
-        (counted(), True, "25"),
+        (counted(), True, "25 (listing every object gives 25)"),
         (counted(listed=24), False, "25 (but listing every object gives 24)"),
         (counted(listed=None), True, "25"),
-        (counted(count=Count(30, "upper bound", "a sum")), True, "30 (an upper bound: a sum)"),
-        (counted(count=Count(25, "upper bound", "a sum")), True, "25 (an upper bound: a sum)"),
+        (
+            counted(count=Count(30, "upper bound", "a sum")),
+            True,
+            "30 (an upper bound: a sum) (listing every object gives 25)",
+        ),
+        (
+            counted(count=Count(25, "upper bound", "a sum")),
+            True,
+            "25 (an upper bound: a sum) (listing every object gives 25)",
+        ),
         (
             counted(count=Count(24, "upper bound", "a sum")),
             False,
             "24 (an upper bound: a sum) (but listing every object gives 25)",
         ),
-        (counted(logarithm=("1.39", "1.40")), True, "1.39 .. 1.40"),
+        (counted(logarithm=("1.39", "1.40")), True, "1.39 .. 1.40 (listing every object gives 25)"),
         (counted(count=None, logarithm=("1.40", "1.40"), listed=None), True, "1.40"),
     ],
 )
@@ -269,3 +281,11 @@ def test_checks_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = {check.claim: run_check(check) for check in reversed(checks)}
     assert {row.status for row in failing.values()} == {"fails"}
     assert failing["T8"].detail == "there was nothing to count"
+
+
+def test_a_bound_above_the_answers_of_all_matchings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, check = checks_of_preset(["T9"], "quick")
+    assert run_check(check).status == "holds"
+    monkeypatch.setattr("bounds.suite.checks.answers_of_all_matchings", lambda *a: 2)
+    row = run_check(check)
+    assert (row.status, row.detail) == ("fails", "N = 4, R = 1, k = 3, 1 roots: 2 vectors of answers")

@@ -17,7 +17,7 @@ from constructions.suite.checks import Sizes, check_queries
 from constructions.weights import t1
 from constructions.weights.catalogue import CATALOGUE
 from theory import FactSystem, Task
-from theory.records import ledger
+from theory.records import console, ledger
 from theory.records.files import load_model, save_model, save_system
 
 FIELDS = {
@@ -154,6 +154,13 @@ def test_bad_input_gets_one_line_and_status_2(arguments: list[str], message: str
     assert not list(tmp_path.iterdir())
 
 
+def test_the_summaries_of_the_commands_are_whole_sentences() -> None:
+    found = CliRunner().invoke(georecall.main, ["--help"], env={"COLUMNS": "80"})
+    lines = found.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(lines) == len(georecall.main.commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in lines)
+
+
 def test_help_imports_nothing_heavy() -> None:
     heavy = "{'sympy', 'z3', 'scipy', 'torch', 'hypothesis', 'flint', 'networkx'}"
     code = f"import sys, georecall; print(sorted({heavy} & set(sys.modules)))"
@@ -176,7 +183,7 @@ def test_ledger_says_no_when_anything_does_not_hold() -> None:
     assert ledger.all_hold([holds])
     assert not ledger.all_hold([])
     assert not ledger.all_hold([holds, undecided])
-    lines = ledger.summary([holds, undecided])
+    lines = console.summary([holds, undecided])
     assert lines[0] == "T1: 1 of 1 checks hold; stands on: exhaustive queries"
     assert lines[1] == "T9: 0 of 1 checks hold; stands on: nothing"
     assert lines[2] == "T9 (x), certificate: undecided: refused"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -104,6 +105,41 @@ def test_a_reader_that_has_gone_is_no_refutation() -> None:
     _, errors = process.communicate()
     assert process.returncode == 141
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("bad", [["count", "--entities", "0"], ["verify", "--weights", "none", "--system", "none"]])
+def test_bad_input_is_no_refutation_where_nobody_can_be_told(bad: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    told = [writing] if not os.path.exists("/dev/full") else [writing, os.open("/dev/full", os.O_WRONLY)]
+    for errors in told:
+        process = subprocess.run([sys.executable, "-m", "georecall", *bad], stderr=errors, cwd=ROOT, check=False)
+        os.close(errors)
+        assert process.returncode == 2
+
+
+COUNT = "count relabelled --entities 6 --relations 2"
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "printed", "told"),
+    [
+        (f"{COUNT} <&- 2>&-", 0, "901\n", ""),
+        (f"{COUNT} --entities 0 <&- 2>&-", 2, "", ""),
+        (f"{COUNT} >&-", 2, "", "georecall: standard output is closed: lead it to a file, or to /dev/null\n"),
+        (f"{COUNT} >&- 2>&-", 2, "", ""),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_fault(command: str, status: int, printed: str, told: str) -> None:
+    process = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m georecall {command}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert (process.returncode, process.stdout, process.stderr) == (status, printed, told)
 
 
 SLEEPING = """

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from empirical.comparison.capacity import dimension_of
 from empirical.comparison.curves import Curve
 from empirical.comparison.laws import Measured
 from empirical.comparison.search import Plan, Trace, among
@@ -54,6 +55,23 @@ def measured(curve: Curve, dimension: float, deviation: float = 0.05, scalars: i
     half = 1.959964 * deviation
     low, high = float(dimension * np.exp(-half)), float(dimension * np.exp(half))
     return Measured(curve, Threshold(0.99, dimension, low, high, 30.0, False, 0.95, (), 0, ()), scalars)
+
+
+def storing(curve: Curve, count: float, deviation: float = 0.05) -> Measured:
+    """A threshold at which so many scalars learn, whose interval stands for this standard deviation of their
+    logarithm."""
+    half = np.exp(1.959964 * deviation)
+    at, low, high = (dimension_of(curve, each, "every scalar") for each in (count, count / half, count * half))
+    return Measured(curve, Threshold(0.99, at, low, high, 30.0, False, 0.95, (), 0, ()))
+
+
+def noisy_scalars(
+    curves: Iterable[Curve], law: Callable[[Curve], float], scatter: float, deviation: float, seed: int
+) -> list[Measured]:
+    """As `noisy`, about a law of the scalars that learn at the threshold."""
+    generator = np.random.default_rng(seed)
+    spread = np.hypot(scatter, deviation)
+    return [storing(each, law(each) * float(np.exp(generator.normal(0, spread))), deviation) for each in curves]
 
 
 def bounded(curve: Curve, low: float, high: float | None) -> Measured:

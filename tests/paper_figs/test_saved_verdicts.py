@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from paper_figs.judged_again import judged_again, main
 from paper_figs.verdicts import saved_rows
 from tests.helpers.places import RESULTS
 from theory import InputError
@@ -71,3 +72,31 @@ def test_a_foreign_file_is_one_line_with_the_command_that_makes_it(text: str, me
     with pytest.raises(InputError, match=message) as refused:
         saved_rows(tmp_path)
     assert "georecall compare --preset standard" in str(refused.value)
+
+
+def test_the_committed_verdicts_are_those_of_the_rules_on_the_committed_thresholds() -> None:
+    """Nothing is typed by hand, and no rule changes without its verdicts."""
+    committed = json.loads((RESULTS / "standard.json").read_text(encoding="utf-8"))
+    found = judged_again(committed)
+    assert [(each["claim"], each["statement"], each["status"], each["rule"]) for each in found["verdicts"]] == [
+        (each["claim"], each["statement"], each["status"], each["rule"]) for each in committed["verdicts"]
+    ]
+    for ours, theirs in zip(found["verdicts"], committed["verdicts"], strict=True):
+        assert ours["numbers"] == pytest.approx(theirs["numbers"], rel=1e-6, abs=1e-12)
+    assert [row["outcome"] for row in found["capacity_law"]] == [row["outcome"] for row in committed["capacity_law"]]
+
+
+def test_a_saved_comparison_is_judged_again_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "standard.json"
+    committed = json.loads((RESULTS / "standard.json").read_text(encoding="utf-8"))
+    path.write_text(json.dumps(committed | {"verdicts": [], "capacity_law": []}), encoding="utf-8")
+    assert main([str(path)]) == 0
+    again = json.loads(path.read_text(encoding="utf-8"))
+    assert again["thresholds"] == committed["thresholds"]
+    assert [each["status"] for each in again["verdicts"]] == [each["status"] for each in committed["verdicts"]]
+    assert again["judged by"]["geometric-recall"]
+    path.write_text(json.dumps(committed | {"complete": False}), encoding="utf-8")
+    assert main([str(path)]) == main([]) == main([str(tmp_path / "none.json")]) == 2
+    assert "not complete" in capsys.readouterr().err

@@ -123,6 +123,7 @@ def test_intervals_of_the_comparison_are_those_of_the_results() -> None:
     told = re.findall(r"(-?\d\.\d\d) \[(-?\d\.\d\d), (-?\d\.\d\d)\]", page)
     assert len(told) > 10
     assert [each for each in told if each not in known] == []
+    page += (DOCS / "compression.md").read_text(encoding="utf-8")
     assert {f"{report['runs']} runs" in page for report in reports} == {True}
 
 

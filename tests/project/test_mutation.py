@@ -169,7 +169,7 @@ def test_what_a_test_loads_is_held_by_all_that_come_after_it(tmp_path: Path) -> 
 
 
 # Every module of these has tests that are meant to hold it, but for one that needs Ray, which is not always there.
-ROOMS = ("constructions/verification", "bounds", "empirical/execution", "empirical/statistics")
+ROOMS = ("constructions/noise", "constructions/verification", "bounds", "empirical/execution", "empirical/statistics")
 NEEDS_RAY = "empirical/execution/ray_engine.py"
 
 

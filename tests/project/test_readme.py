@@ -32,7 +32,8 @@ def test_python_blocks_print_what_their_comments_say() -> None:
 def test_commands_run(tmp_path: Path) -> None:
     commands = [line.split("#")[0].split() for block in blocks("console") for line in block.splitlines()]
     ours = [command for command in commands if command and command[0] == "georecall"]
-    assert {command[1] for command in ours} == {"verify", "construct", "bounds", "count"}
+    assert {command[1] for command in ours} == {"verify", "construct", "ask", "bounds", "count"}
+    (tmp_path / "countries.csv").write_text("country,capital\nFrance,Paris\nPeru,Lima\n")
     for command in ours:
         run = subprocess.run(
             [sys.executable, "-m", "georecall", *command[1:]], capture_output=True, text=True, cwd=tmp_path

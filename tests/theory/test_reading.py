@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -320,3 +321,15 @@ def test_paths_that_are_no_file(name: str, tmp_path: Path) -> None:
     if name.startswith("folder"):
         path.mkdir()
     assert "cannot read" in refusal(load_system, path)
+
+
+@pytest.mark.parametrize("name", ["pipe.npy", "pipe.json", "endless.npy", "endless.json"])
+def test_pipes_and_devices_are_not_waited_for(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name.startswith("pipe"):
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    assert refusal(load_system, path) == f"cannot read {path}: it is a pipe or a device; a file is expected"
+    model = path.rename(tmp_path / "model.safetensors")
+    assert refusal(read_tensors, model) == f"cannot read {model}: it is a pipe or a device; a file is expected"

@@ -14,7 +14,8 @@ from constructions.suite.t5 import differing_tensors
 from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entry
 from theory import FactSystem, InputError
 from theory.statements.powers import bits_of_power
-from theory.statements.registry import Quantity, derived, evaluate, in_order, theorem, theorems
+from theory.statements.registry import Quantity, evaluate, in_order, theorem, theorems
+from theory.statements.symbols import CHOSEN, DERIVED, values
 
 QUANTITIES: tuple[Quantity, ...] = ("dimension", "width", "parameters")
 
@@ -86,11 +87,23 @@ def test_huge_sizes_are_exact() -> None:
 
 
 def test_derived_numbers() -> None:
-    values = {str(symbol): value for symbol, value in derived(100, 3, 5, 2, 2).items()}
-    assert values == {
+    found = {str(symbol): value for symbol, value in values(100, 3, 5, 2, 2).items()}
+    assert found == {
         **{"N": 100, "R": 3, "k": 5, "b": 2, "j": 2, "p": 7, "q": 4, "l": 2, "i": 10, "t": 11, "a": 4},
         **{"s": 3, "rho": 1, "e": 1, "h": 3, "g": 2, "c": 2, "m": 1, "u": 1},
     }
+
+
+def test_every_letter_of_a_formula_is_defined() -> None:
+    used = {
+        symbol
+        for each in theorems().values()
+        for construction in each.constructions
+        for part in (construction.dimension, construction.width, construction.parameters)
+        if part is not None
+        for symbol in part.free_symbols
+    }
+    assert used == {*CHOSEN, *(each.symbol for each in DERIVED)}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +143,7 @@ def test_bits_of_a_power_that_no_memory_holds() -> None:
     assert bits_of_power(2**64 - 1, 10**10) == 64 * 10**10
     assert bits_of_power(2**64 + 1, 10**10) == 64 * 10**10 + 1
     assert bits_of_power(2**64, 10**30) == 64 * 10**30
-    assert derived(5, 10**12)  # which ran for ever
+    assert values(5, 10**12)  # which ran for ever
 
 
 def test_claims_are_put_in_order_each_once_and_none_means_all() -> None:

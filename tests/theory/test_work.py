@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from click.testing import Result as Ended
 
 import georecall
 from bounds.counting.kinds import count
 from constructions.suite import checks
 from constructions.suite import presets as suite
 from constructions.suite.checks import Sizes, build, check_queries, extent_of, require_work
-from constructions.suite.work import building, certifying, listing
+from constructions.suite.work import building, certifying, listing, running
+from constructions.verification.result import Result
+from constructions.weights import t1
 from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entry
-from theory import InputError
+from theory import Block, FactSystem, InputError, Task, Transformer
 from theory.records import work
 from theory.records.ledger import Check, Row, run_all_checks
 from theory.records.work import LONG, MOST, Size, Work, announce, require_possible
@@ -36,7 +41,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("georecall.verification.finish", lambda rows, json: sys.exit(0))
 
 
-def run(*arguments: str) -> Result:
+def run(*arguments: str) -> Ended:
     result = CliRunner().invoke(georecall.main, arguments)
     assert result.exception is None or isinstance(result.exception, SystemExit | InputError), result.exc_info
     return result
@@ -227,3 +232,39 @@ def test_astronomic_sizes_are_told_or_refused_in_a_line(claim: str) -> None:
     assert result.exit_code in (0, 2)
     assert all(len(line) < 300 for line in result.stderr.splitlines())
     assert run("verify", claim, "--entities", "9", "--relations", "9", "--hops", "10001").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("relations", "blocks", "told", "rungs"),
+    [
+        (1, 1, [], ["exhaustive queries"]),
+        (200, 5, ["running all 60000 queries of model takes about 2 min"], ["exhaustive queries"]),
+        (3000, 400, [], ["certificate"]),  # would take longer than a day
+    ],
+)
+def test_the_work_of_a_model_of_ones_own_is_told(
+    relations: int,
+    blocks: int,
+    told: list[str],
+    rungs: list[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr(checks, "check_every_query", lambda *_, **__: Result("holds", 1))
+    monkeypatch.setattr(checks, "certify", lambda *_: Result("undecided", 1))
+    sizes = {"heads": 1, "dimension": 256, "width": 1024, "d_query": 0, "d_value": 256}
+    block = Block(**{n: np.ones([sizes[a] for a in axes.split()], np.int8) for n, axes in Block.AXES.items()})
+    W_E, W_U = np.ones((300 + relations, 256), np.int8), np.ones((256, 300), np.int8)
+    model = Transformer(300, W_E, W_E[:2], (block,) * blocks, W_U, W_U[0], "uniform")
+    rows = checks.check_transformer(model, FactSystem.random(300, relations), Task())
+    assert [row.rung for row in rows] == rungs
+    assert caplog.messages == told
+
+
+def test_softmax_is_enclosed_which_is_more_work() -> None:
+    model = t1.construct(FactSystem.random(5, 2))
+    soft = replace(model, attention="softmax", beta=1.0)
+    exactly, enclosed = (running(each, Task(), 10, 10).nanoseconds for each in (model, soft))
+    assert exactly < 10**6 < enclosed
+    assert running(model, Task(), 20, 10).nanoseconds > exactly

@@ -203,18 +203,30 @@ def check_word(word: Iterable[int], relations: int) -> tuple[int, ...]:
     return tuple(int(relation) for relation in letters)
 
 
+def number_of_words(relations: int, hops: int) -> int:
+    """R^k. InputError for R < 1, k < 0, and above 10^8 words, which are too many to list."""
+    check_count("relations", relations)
+    check_count("hops", hops, at_least=0)
+    number: int = relations**hops
+    if number > 10**8:
+        raise InputError(f"{relations}^{hops} words are too many to list; at most 10^8 are")
+    return number
+
+
 def all_words(relations: int, hops: int) -> Words:
     """All R^k words of k relations in lexicographic order, shape [R^k, k]; one empty word for k = 0.
 
-    InputError for R < 1, k < 0, and above 10^8 words.
+    InputError as `number_of_words`.
     """
-    check_count("relations", relations)
-    check_count("hops", hops, at_least=0)
-    if relations**hops > 10**8:
-        raise InputError(f"{relations}^{hops} words are too many to list; at most 10^8 are")
-    numbers = np.arange(relations**hops)
-    powers = [relations ** (hops - 1 - place) for place in range(hops)]
-    return np.stack([numbers // power % relations for power in powers], axis=1) if hops else np.zeros((1, 0), np.int64)
+    return words_of(np.arange(number_of_words(relations, hops)), relations, hops)
+
+
+def words_of(numbers: NDArray[np.int64], relations: int, hops: int) -> Words:
+    """The words of k relations with these numbers 0..R^k - 1 in lexicographic order, shape [numbers, k]."""
+    words = np.empty((len(numbers), hops), np.int64)
+    for place in reversed(range(hops)):
+        numbers, words[:, place] = np.divmod(numbers, relations)
+    return words
 
 
 def all_systems(entities: int, relations: int) -> Iterator[FactSystem]:

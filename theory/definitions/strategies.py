@@ -30,7 +30,9 @@ import numpy as np
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from theory.definitions.fact_system import FactSystem, check_count
+from theory.definitions.families import FAMILIES, check_family, draw_family
 from theory.definitions.task import Task
+from theory.errors import InputError
 
 Size = int | SearchStrategy[int]
 
@@ -63,6 +65,30 @@ def _map_systems(draw: DrawFn, entities: SearchStrategy[int], relations: SearchS
     size = draw(entities)
     row = st.lists(st.integers(0, size - 1), min_size=size, max_size=size)
     return FactSystem(np.array([draw(row) for _ in range(draw(relations))]))
+
+
+def family_systems() -> SearchStrategy[tuple[str, FactSystem]]:
+    """A structured family's name and a system of it, of a size that the family has, N = 2..9 and R = 1..4.
+
+    They shrink towards the first family of `FAMILIES`, small sizes and seed 0.
+    """
+    sizes = [(family, n, r) for family in FAMILIES for n in range(2, 10) for r in range(1, 5)]
+    there = st.sampled_from([size for size in sizes if _has(*size)])
+    return st.builds(_drawn, there, st.integers(0, 2**32 - 1))
+
+
+def _drawn(size: tuple[str, int, int], seed: int) -> tuple[str, FactSystem]:
+    family, entities, relations = size
+    return family, draw_family(family, entities, relations, seed)
+
+
+def _has(family: str, entities: int, relations: int) -> bool:
+    """Whether the family has systems of this size."""
+    try:
+        check_family(family, entities, relations)
+    except InputError:
+        return False
+    return True
 
 
 def words(relations: int, hops: Size = HOPS) -> SearchStrategy[tuple[int, ...]]:

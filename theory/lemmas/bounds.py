@@ -11,7 +11,7 @@ import z3
 
 from theory.lemmas.proving import Proof, Term, all_of, by_identity, by_invariant, by_limit, by_z3, lemma
 
-N, R, B, K = sympy.symbols("N R b k", positive=True)
+N, R, B, K, q = sympy.symbols("N R b k q", positive=True)  # any positive reals, unlike those of the formulas
 
 
 def log2(value: Term) -> Term:
@@ -26,8 +26,11 @@ def binary_entropy(rate: Term) -> Term:
 
 @lemma("T1.optimal", "sympy", false={"surplus": N})
 def sign_codes_are_optimal(surplus: Term = 1) -> Proof:
-    """As N grows, for every R, T1's bits a subject R·p over T1c's R·log2 N tend to 1, and so do all subjects' N·R·p
-    over R·log2 N!: each ratio is at least 1 and below the same one with log2 N + 1 for p."""
+    """As N grows, for every R, R·(log2 N + 1) over R·log2 N tends to 1, and so does N·R·(log2 N + 1) over R·log2 N!.
+
+    T1's bits a subject, R·p, lie between T1c's R·log2 N and R·(log2 N + 1), and all subjects' likewise: so T1 is
+    optimal up to 1 + o(1).
+    """
     return all_of(
         {
             "universal": by_limit(R * (log2(N) + surplus) / (R * log2(N)), N, sympy.oo, 1),
@@ -41,7 +44,6 @@ def sign_codes_are_optimal(surplus: Term = 1) -> Proof:
 @lemma("T1b.no-gap", "sympy", false={"bits_left": 1})
 def no_gap(bits_left: Term = 0) -> Proof:
     """For N = 2^p with p = b·q, T1b's dimension R·q is exactly T1c's bound R·log2(N)/b, for all R, q, b."""
-    q = sympy.symbols("q", positive=True)
     return by_identity(R * q, R * log2(2 ** (B * q - bits_left)) / B)
 
 
@@ -89,10 +91,10 @@ def at_least_half(smallest: Term = 2) -> Proof:
 
 @lemma("T2.optimal", "sympy", false={"exponent": 2})
 def direct_is_optimal(exponent: Term = 1) -> Proof:
-    """As N grows, for all R, k, b, T2's bits a subject R^k·b·q over T2d's R·log2 (N)_{R^{k-1}} tend to 1.
+    """As N grows, for all R, k, b and n, R^k·(log2 N + b) over R^k·log2(N - n) tends to 1.
 
-    The ratio is at least 1, and below R^k·(log2 N + b)/(R^k·log2(N - n)) with n = R^{k-1}, by T2d.falling-factorial and
-    b·q < p + b.
+    T2's bits a subject, R^k·b·q, are below R^k·(log2 N + b + 1), because b·q < p + b, and T2d's R·log2 (N)_n with n =
+    R^{k-1} are at least R^k·log2(N - n), by T2d.falling-factorial: so T2 is optimal up to 1 + o(1).
     """
     n = sympy.symbols("n", positive=True)
     return by_limit(R**K * (exponent * log2(N) + B) / (R**K * log2(N - n)), N, sympy.oo, 1)
@@ -132,7 +134,7 @@ def exponent_halves(backward: Term = 1) -> Proof:
 @lemma("T3.no-exponent", "sympy", false={"growth": 0})
 def chains_beat_direct(growth: Term = 1) -> Proof:
     """For every R >= 2 and q, T3's dimension R·q + 2 over T2's R^k·q tends to 0 as the number of hops k grows."""
-    above_one, q = sympy.symbols("n q", positive=True)
+    above_one = sympy.symbols("n", positive=True)
     relations = 1 + above_one
     return by_limit((relations * q + 2) / (relations ** (growth * K) * q), K, sympy.oo, 0)
 
@@ -172,7 +174,6 @@ def edges_are_entries(letters: Term = 0) -> Proof:
 @lemma("T10.no-gap", "sympy", false={"bits_left": 1})
 def maps_leave_no_gap(bits_left: Term = 0) -> Proof:
     """For N = 2^p with p = b·q, T2's dimension R^k·q is exactly T10's bound R^k·log2(N)/b, for all R, k, q, b."""
-    q = sympy.symbols("q", positive=True)
     return by_identity(R**K * q, R**K * log2(2 ** (B * q - bits_left)) / B)
 
 
@@ -189,5 +190,33 @@ def two_relations(centralisers: Term = 0) -> Proof:
             "any": by_identity(
                 factorial ** (2 * R - 2) / (partitions * factorial ** (R - 2 + centralisers)), factorial**R / partitions
             ),
+        }
+    )
+
+
+@lemma("T12.envelope", "z3", false={"steeper": -1})
+def steeper_and_steeper(steeper: Term = 1) -> Proof:
+    """For all lines ax + b and a'x + b' and all x < y: if the first is above at x and the second at y, then a < a'. So
+    the slopes along an upper envelope grow, no line comes back, and N lines change at most N - 1 times."""
+    a, b, other_a, other_b, x, y = z3.Reals("a b a' b' x y")
+    return by_z3(
+        steeper * (other_a - a) > 0, x < y, a * x + b > other_a * x + other_b, a * y + b < other_a * y + other_b
+    )
+
+
+@lemma("T12.look-up", "z3", false={"factor": 4})
+def look_up_is_near(factor: Term = 6) -> Proof:
+    """For all real N >= 2 and M = N^{R-1} >= 1, T1d's width 2M - 1 + 2N(M - 1)/(N - 1) is below 6M; and M/R - 1 is at
+    most the least width (N·M - 1)/(R(N-1)) - 1."""
+    entities, power, relations, sum_of_powers = z3.Reals("N N^(R-1) R sum")
+    known = [entities >= 2, power >= 1, relations >= 1]
+    return all_of(
+        {
+            "width": by_z3(
+                2 * power - 1 + 2 * sum_of_powers < factor * power,
+                *known,
+                sum_of_powers * (entities - 1) == entities * (power - 1),
+            ),
+            "least": by_z3(power * (entities - 1) <= entities * power - 1, *known),
         }
     )

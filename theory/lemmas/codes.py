@@ -101,6 +101,36 @@ def integer_distance(gap: Term = 1) -> Proof:
     )
 
 
+@lemma("T13.margin", "z3", false={"passed": 3})
+def noisy_distance(passed: Term = 2) -> Proof:
+    """For all integers c ≠ c' and reals |η| <= δ <= 1/2: the coordinate c + η adds (c - c')² + 2(c - c')·η >= 1 - 2δ to
+    the difference of two logits."""
+    c, other = z3.Ints("c c'")
+    noise, most = z3.Reals("η δ")
+    step = z3.ToReal(c - other)
+    known = [c != other, between(-most, noise, most), most <= z3.Q(1, 2)]
+    return by_z3(step * step + passed * step * noise >= 1 - 2 * most, *known)
+
+
+@lemma("T13.pieces", "z3", false={"length": 3})
+def common_perturbation(length: Term = 2) -> Proof:
+    """For all reals δ > 0: two numbers in one half-open piece of length 2δ are both less than δ from their mean; and
+    the pieces of [0, A] are those of the numbers 0 .. ⌊A/2δ⌋."""
+    u, v, noise, extent = z3.Reals("u v δ A")
+    piece, last = z3.Ints("piece last")
+    side = length * noise
+    mean = (u + v) / 2
+    inside = [noise > 0, between(z3.ToReal(piece) * side, u, u), between(z3.ToReal(piece) * side, v, v)]
+    inside += [u < (z3.ToReal(piece) + 1) * side, v < (z3.ToReal(piece) + 1) * side]
+    counted = [between(z3.ToReal(last) * side, extent, extent), extent < (z3.ToReal(last) + 1) * side]
+    return all_of(
+        {
+            "mean": by_z3(z3.And(u - mean < noise, mean - u < noise, v - mean < noise, mean - v < noise), *inside),
+            "number": by_z3(piece <= last, *inside, *counted, u <= extent),
+        }
+    )
+
+
 @lemma("T1b.circle-margin", "sympy and z3", false={"nearest": 2})
 def circle_margin(nearest: int = 1) -> Proof:
     """For all N >= 2 the logits on the circle are cos(2πm/N), m = a - a'; for 1 <= m <= N - 1 they are at most

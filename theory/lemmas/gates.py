@@ -72,6 +72,19 @@ def digit_gate(penalty: Callable[[Term], Term] = lambda largest: largest) -> Pro
     return by_z3(z3.And(relu(t) == t, relu(t - penalty(largest)) == 0), between(0, t, largest))
 
 
+@lemma("T13.gate", "z3", false={"closing": lambda base: base - 1})
+def noisy_gate(closing: Callable[[Term], Term] = lambda base: base) -> Proof:
+    """For all reals B, 0 <= v <= B - 1 and |η| <= 1/2: ReLU(v + η) is within |η| of v, and ReLU(v + η - B) = 0."""
+    v, noise, base = z3.Reals("v η B")
+    size = z3.If(noise >= 0, noise, -noise)
+    opened = relu(v + noise)
+    known = [between(0, v, base - 1), between(z3.Q(-1, 2), noise, z3.Q(1, 2))]
+    return by_z3(
+        z3.And(opened - v <= size, v - opened <= size, relu(v + noise - closing(base)) == 0),
+        *known,
+    )
+
+
 @lemma("T2.mismatch", "z3", false={"linear": lambda expected: -expected})
 def mismatch(linear: Callable[[Term], Term] = lambda expected: -2 * expected) -> Proof:
     """For all integers z and e, (z - e)² = -2e·z + z² + e² is linear in (z, z²), and (1 - 2e)·z + e² in z alone for z

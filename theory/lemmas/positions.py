@@ -58,6 +58,25 @@ def overlaid_positions(depth: Callable[[Term, Term], Term] = lambda k, V: k * k 
     )
 
 
+@lemma("T13.heads", "z3", false={"reach": lambda V: 4 * V + 2})
+def noisy_positions(reach: Callable[[Term], Term] = lambda V: V + z3.Q(1, 2)) -> Proof:
+    """For all k >= 1, V >= 1 and subject entries e, f in [-1/2, V + 1/2] under T2's positions: every head keeps a gap
+    of at least 1/2."""
+    k, i, t = z3.Ints("k i t")
+    place, height, largest = z3.Reals("e f V")
+    at_subject = height - (z3.ToReal(k * k) + 2 * (z3.ToReal(k) + 1) * largest + 1)
+    low, high = z3.Q(-1, 2), reach(largest)
+    entries = [largest >= 1, between(low, place, high), between(low, height, high)]
+    relation_at_subject = 2 * z3.ToReal(i) * place + at_subject
+    return all_of(
+        {
+            "subject": by_z3(-at_subject - z3.ToReal(t * t) >= z3.Q(1, 2), *entries, between(1, t, k)),
+            "relations": by_z3(z3.ToReal(i * i) - relation_at_subject >= z3.Q(1, 2), *entries, between(1, i, k)),
+            "one hop": by_z3(-1 - at_subject >= z3.Q(1, 2), *entries, k == 1),
+        }
+    )
+
+
 @lemma("T2.room", "z3", false={"spare": 1})
 def room_for_positions(spare: Term = 0) -> Proof:
     """For all R, k, q, p >= 1 T2's R^k·q coordinates hold the relation code (min(2, R - 1)), place (if R, k >= 2) and

@@ -51,7 +51,7 @@ def leak_moves_a_mean(factor: Term = 1) -> Proof:
 @lemma("T3.spread", "z3", false={"shift": 0})
 def spread_of_blocks(shift: Term = 1) -> Proof:
     """For all R, q, k, B the offset P is at most B·k + 1: then the sum of a relation's coordinates is deep enough
-    already. So the spread is at most B·(k + 2); R = q = 1 attains it."""
+    already. So the spread P + 2B - 1 is at most B·(k + 2); R = q = 1 attains it."""
     entries, k, base, offset, others = z3.Ints("qR k B P q(R-1)")
     needed = (entries * (base - 1) + 1) * k + 1
     depth = entries * offset + others * base
@@ -61,6 +61,9 @@ def spread_of_blocks(shift: Term = 1) -> Proof:
                 depth >= needed, offset == base * k + shift, entries >= 1, others >= 0, base >= 2, k >= 1
             ),
             "spread": by_z3(offset + 2 * base - 1 <= base * (k + 2), offset <= base * k + shift),
+            "attained": by_z3(
+                z3.Implies(depth >= needed, offset + 2 * base - 1 >= base * (k + 2)), entries == 1, others == 0
+            ),
         }
     )
 

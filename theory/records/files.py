@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from theory.definitions.fact_system import FactSystem
 from theory.definitions.task import Task
 from theory.definitions.transformer import Transformer
+from theory.records.facts import Facts
 from theory.records.loading import load_model, load_system
 from theory.records.writing import MODEL, SYSTEM, write_atomically
 
@@ -37,8 +38,8 @@ def _save_npy(file: Path, array: NDArray[Any]) -> None:
         np.save(stream, array, allow_pickle=False)
 
 
-def save_model(transformer: Transformer, task: Task, path: Path) -> None:
-    """Write a model and its task as .safetensors; InputError for another suffix."""
+def save_model(transformer: Transformer, task: Task, path: Path, facts: Facts | None = None) -> None:
+    """Write a model and its task, and the names of its facts, as .safetensors; InputError for another suffix."""
     MODEL.require(path)
     metadata = {
         "attention": transformer.attention,
@@ -48,6 +49,7 @@ def save_model(transformer: Transformer, task: Task, path: Path) -> None:
         "hops": json.dumps(task.hops),
         "stride": json.dumps(task.stride),
         "disjoint_attributes": json.dumps(task.disjoint_attributes),
+        **(facts.words(task) if facts else {}),
     }
     tensors = {name: np.ascontiguousarray(array) for name, array in transformer.tensors()}
     # Not save_file: on a full disk that raises an error of its own instead of an OSError.

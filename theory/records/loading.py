@@ -38,7 +38,8 @@ OPTIONS: dict[str, Any] = {
 PARTS = {"W_E": "embed", "W_pos": "pos_embed", "W_U": "unembed", "b_U": "unembed"} | dict.fromkeys(
     ("W_Q", "W_K", "W_V", "W_O"), "attn"
 )
-SILENT = {"format"}  # keys that say nothing about the model: "pt" where PyTorch wrote the file
+# Keys that say nothing about what the model computes: "pt" where PyTorch wrote the file, and the names of the facts.
+SILENT = {"format", "entity_names", "relation_names", "known"}
 
 
 class Loaded(NamedTuple):

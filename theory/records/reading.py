@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import stat
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,9 +43,18 @@ class Tensors(NamedTuple):
     metadata: dict[str, str]
 
 
+def require_file(path: Path) -> None:
+    """InputError for a pipe or a device, which may have no end; what is not there is told by whoever opens it."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise InputError(f"cannot read {path}: it is a pipe or a device; a file is expected")
+
+
 @contextlib.contextmanager
 def foreign(path: Path, what: str) -> Iterator[None]:
     """Whatever is raised inside, where `path` is parsed as `what`, becomes an InputError that names the file."""
+    require_file(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -66,6 +66,14 @@ EVERY_JTH = Assumption(
     "strided chain",
     "the model emits every j-th entity, s = ⌈k/j⌉ of them; the first step takes ρ = k - (s-1)j hops",
 )
+REALS = Assumption("real entries", "subject entries of any precision")
+ONE_COORDINATE = Assumption("one coordinate", "d = 1")
+NOISE = Assumption(
+    "noise", "right under every perturbation of the subject's row below δ in each coordinate; rows lie in [0, A]^d"
+)
+NOISE_EVERYWHERE = Assumption(
+    "noise in every row", "right when every subject's row is off at once, below δ in each coordinate; rows in [0, A]^d"
+)
 BITS = Assumption("bits", "subject entries of b bits")
 BITS_OR_REALS = Assumption("bits or reals", "subject entries of b bits (digits), or reals (circle)")
 

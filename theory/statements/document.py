@@ -5,6 +5,7 @@ proofs, and what is proved by machine: the lemmas, and the theorems in Coq.
 from __future__ import annotations
 
 import re
+import textwrap
 
 import sympy
 
@@ -12,6 +13,7 @@ from theory.lemmas.collection import LEMMAS
 from theory.records.stamp import Statement, statements
 from theory.statements.inequalities import Inequality
 from theory.statements.registry import Construction, Theorem, theorems
+from theory.statements.symbols import in_words
 
 HEADER = """# The theorems
 
@@ -35,8 +37,7 @@ is known, **learned** if its rows may depend on g, **tied** if they are the subj
 says which: R^k is the price with a fixed read-out, R^⌈k/2⌉ with a learned one.
 
 c(a) in {-1,+1}^p is the sign code of entity a, (n)\\_j = n(n-1)..(n-j+1), and logarithms are to base 2. In the formulas
-p = ⌈log2 N⌉, q = ⌈p/b⌉, l = ⌈log2 R⌉, i = ⌈⌈R·log2 N⌉/b⌉, t = ⌈R·p/b⌉, a = ⌈log2 2k⌉, h = ⌈k/2⌉, g = ⌊k/2⌋, s =
-⌈k/j⌉, rho = k - (s-1)·j, e = [rho ≠ j], c = min(2, R-1), m = [R > 1], u = [R > 1 and k > 1].
+LETTERS.
 
 A claim is checked on a ladder of six rungs: *sampled* systems and queries; *exhaustive queries*, every query of a
 system on all logits in exact arithmetic; *exhaustive systems*, every system of a small size; *certificate*, all
@@ -48,7 +49,12 @@ on.
 
 def as_markdown() -> str:
     """The page: definitions, then each theorem with assumptions, statement, formulas, proof and lemmas."""
-    return HEADER + "".join(_section(theorem) for theorem in theorems().values()) + _not_in_coq()
+    letters = textwrap.fill(in_words(), 120)
+    return (
+        HEADER.replace("LETTERS", letters)
+        + "".join(_section(theorem) for theorem in theorems().values())
+        + _not_in_coq()
+    )
 
 
 def _not_in_coq() -> str:

@@ -21,10 +21,15 @@ from theory.statements.assumptions import (
     MAPS,
     MATCHINGS,
     NO_RESIDUAL,
+    NOISE,
+    NOISE_EVERYWHERE,
     ONE_BLOCK,
+    ONE_COORDINATE,
     ONE_PASS,
+    REALS,
     SINGLE_HOP,
     TIED,
+    UNIFORM_ATTENTION,
     UNIVERSAL,
     Assumption,
     error_rate,
@@ -90,6 +95,26 @@ INEQUALITIES: dict[str, tuple[Inequality, ...]] = {
         Inequality("tied", (MAPS, EXACT, ONE_PASS, TIED), "B + m·d·b >= m·R^k·log m"),
     ),
     "T11": (Inequality("any model", (BIJECTIONS, EXACT, ANY), "N·d·b + B >= log ((N!)^{2R-2} / Σ_λ z_λ^{R-2})"),),
+    "T12": (
+        Inequality(
+            "one coordinate",
+            (BIJECTIONS, EXACT, SINGLE_HOP, ONE_PASS, UNIVERSAL, ONE_BLOCK, UNIFORM_ATTENTION, REALS, ONE_COORDINATE),
+            "W >= (N^R - 1)/(R·(N-1)) - 1",
+        ),
+        Inequality(
+            "d coordinates",
+            (BIJECTIONS, EXACT, SINGLE_HOP, ONE_PASS, UNIVERSAL, ONE_BLOCK, UNIFORM_ATTENTION, REALS),
+            "d·log (e²R²WN²/2d²) >= R·log N",
+        ),
+    ),
+    "T13": (
+        Inequality("universal", (BIJECTIONS, EXACT, ONE_PASS, UNIVERSAL, NOISE), "d·log(1 + ⌊A/2δ⌋) >= log T_k"),
+        Inequality(
+            "any model",
+            (BIJECTIONS, EXACT, ANY, NOISE_EVERYWHERE),
+            "N·d·log(1 + ⌊A/2δ⌋) + B >= log ((N!)^{2R-2} / Σ_λ z_λ^{R-2})",
+        ),
+    ),
 }
 
 

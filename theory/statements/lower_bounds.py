@@ -1,5 +1,5 @@
-"""The theorems that bound models from below (T1c, T1e, T2c, T2d, T3c, T8, T9); T2e's lower half stands with its
-construction.
+"""The theorems that bound models from below (T1c, T1e, T2c, T2d, T3c, T8 .. T12); the lower halves of T2e and T13 stand
+with their constructions.
 
 Their inequalities, with the assumptions of each, stand in `theory.statements.inequalities`. B is the number of bits
 outside the subject table that may depend on the facts. All logarithms are to base 2.
@@ -150,4 +150,24 @@ T11 = Theorem(
     "and there are at least Σ_g 1/|C(h(g))| tables, which is at least (N!)^R / E|C| by Jensen's inequality, g "
     "uniform. 4. Then the h_s are independent and uniform, and E|C| = Σ_z (|C(z)|/N!)^{R-1} = Σ_λ "
     "(N!/z_λ)·(z_λ/N!)^{R-1} = Σ_λ (z_λ/N!)^{R-2}.",
+)
+
+T12 = Theorem(
+    "T12",
+    "Precision is paid in width",
+    stands_on("T12", "d coordinates"),
+    "Subject entries may be reals of any precision. One coordinate (d = 1): W >= (N^R - 1)/(R(N-1)) - 1, so that "
+    "T1d's look-up, of width below 6N^{R-1}, is optimal within a factor of about 6R. In general, for d <= R·W and d "
+    "<= R·N²/2: d·log(e²R²WN²/2d²) >= R·log N; so the 2R coordinates of T1b's circle are optimal up to a constant, as "
+    "long as the width is polynomial in N and R at most polynomial in N. (For d > R·W take W = ⌈d/R⌉: a unit that "
+    "writes nothing changes nothing.)",
+    "One coordinate: for each r the pre-activations are affine in e, so that the output is affine between at most W "
+    "kinks; there the answer is that of the upper envelope of N lines, which changes at most N - 1 times. Move the "
+    "biases of the read-out so little that no row changes its answer, and so that no two logits are equal at a kink: "
+    "the output is continuous, so the answer does not change there. So at most R(W+1)(N-1) changes along the line, "
+    "R(W+1)(N-1) + 1 vectors of answers, and N^R occur. (Shifts, biases and a residual stream change nothing.) In "
+    "general: the R·W hyperplanes on which a pre-activation is 0 cut the space of rows into at most (eRW/d)^d cells; "
+    "in each the logits are affine, and the R·N(N-1)/2 hyperplanes on which two are equal cut it into at most "
+    "(eRN²/2d)^d, in each of which the answers do not change. A row on a face can be moved into an open cell, for "
+    "strict answers survive. N^R <= (e²R²WN²/2d²)^d.",
 )

@@ -1,14 +1,6 @@
 """The theorems: statement, assumptions, formulas, proof. Everything else in the project cites them by identifier.
 
-Formulas are SymPy expressions in
-
-    N entities, R relations, k hops, b bits of a subject entry, j hops a step of a chain (the stride)
-
-and, so that they stay polynomials, in whole numbers derived from these:
-
-    p = ⌈log2 N⌉    q = ⌈p/b⌉    l = ⌈log2 R⌉    i = ⌈⌈R·log2 N⌉/b⌉    t = ⌈R·p/b⌉    a = ⌈log2 2k⌉    h = ⌈k/2⌉, g =
-    ⌊k/2⌋ s = ⌈k/j⌉ steps, ρ = k - (s-1)·j hops of the first;  e = 1 if ρ ≠ j else 0
-    c = min(2, R-1) coordinates of a relation code;  m = 1 if R > 1 else 0;  u = 1 if R > 1 and k > 1 else 0
+The letters of the formulas stand in `theory.statements.symbols`.
 
 The paper that the project is about, "Geometric Factual Recall in Transformers" (arXiv 2605.12426), gave the ideas of
 claims 1 to 3 and 5; the statements and proofs here are the project's own.
@@ -16,23 +8,19 @@ claims 1 to 3 and 5; the statements and proofs here are the project's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from typing import Literal
 
 import sympy
 
-from theory.definitions.fact_system import check_count
-from theory.definitions.task import Task
 from theory.errors import InputError
 from theory.statements.assumptions import Assumption
 from theory.statements.inequalities import INEQUALITIES, Inequality
-from theory.statements.powers import bits_of_power
-
-N, R, k, b, j = sympy.symbols("N R k b j", integer=True, positive=True)
-p, q, i, t, a, s, rho, h = sympy.symbols("p q i t a s rho h", integer=True, positive=True)
-l, g, c, e, m, u = sympy.symbols("l g c e m u", integer=True, nonnegative=True)
+from theory.statements.symbols import LETTERS, N, R, values
 
 Quantity = Literal["dimension", "width", "parameters"]
 
@@ -44,7 +32,7 @@ class Construction:
     `margin` is the margin that it claims: every query's is at least that (0: positive). `width` and `parameters` are
     exact unless `width_is_bound`. `universal`: nothing but the subject table depends on the facts. `readout` is fixed,
     learned or tied. `superposed`: subject rows are linear in the codes of the answers to single relations, or to words
-    (T7).
+    (T7). `noise`: every query survives all noise on its subject's row below that (T13), where it is claimed.
     """
 
     name: str
@@ -56,6 +44,7 @@ class Construction:
     readout: Literal["fixed", "learned", "tied"] = "fixed"
     width_is_bound: bool = False
     superposed: Literal["", "relations", "words"] = ""
+    noise: sympy.Expr | None = None
 
     def formula(self, quantity: Quantity) -> sympy.Expr:
         """The expression of a quantity; InputError when there is none."""
@@ -137,38 +126,6 @@ def in_order(claims: Iterable[str]) -> list[str]:
     return [identifier for identifier in theorems() if identifier in named or not named]
 
 
-def derived(
-    entities: int, relations: int, hops: int = 1, bits: int = 1, stride: int | None = None
-) -> dict[sympy.Symbol, int]:
-    """The value of every symbol, for the given N, R, k, b, j (the stride is k unless given)."""
-    check_count("entities", entities, at_least=2)
-    check_count("relations", relations)
-    check_count("bits", bits)
-    task = Task(hops, stride or hops)
-    length = (entities - 1).bit_length()
-    return {
-        N: entities,
-        R: relations,
-        k: hops,
-        b: bits,
-        j: task.stride,
-        p: length,
-        q: -(-length // bits),
-        l: (relations - 1).bit_length(),
-        i: -(-bits_of_power(entities, relations) // bits),
-        t: -(-relations * length // bits),
-        a: (2 * hops - 1).bit_length(),
-        h: -(-hops // 2),
-        g: hops // 2,
-        s: task.steps,
-        rho: task.first_step,
-        e: int(task.first_step != task.stride),
-        c: min(2, relations - 1),
-        m: int(relations > 1),
-        u: int(relations > 1 and hops > 1),
-    }
-
-
 def evaluate(
     identifier: str,
     quantity: Quantity,
@@ -182,7 +139,16 @@ def evaluate(
 ) -> int:
     """The dimension, width or number of parameters of a theorem's construction (the first unless named), exactly."""
     expression = theorem(identifier).construction(construction).formula(quantity)
-    values = {
-        symbol: sympy.Integer(value) for symbol, value in derived(entities, relations, hops, bits, stride).items()
-    }
-    return int(expression.xreplace(values).doit())
+    value = _function(expression)(*map(Fraction, values(entities, relations, hops, bits, stride).values()))
+    if not isinstance(value, int | Fraction) or value.denominator != 1:
+        raise AssertionError(f"{identifier}'s {quantity}, {expression}, is {value} and no whole number")
+    return int(value)
+
+
+@cache
+def _function(expression: sympy.Expr) -> Callable[..., int | Fraction]:
+    """The formula as a function of every letter's value, in Python's fractions: SymPy itself takes ten times as
+    long."""
+    exact = {"Rational": Fraction, "ceiling": math.ceil, "Max": max, "Min": min}
+    function: Callable[..., int | Fraction] = sympy.lambdify(list(LETTERS), expression, modules=[exact, "sympy"])
+    return function

@@ -15,17 +15,19 @@ from theory.statements.assumptions import (
     DISJOINT,
     EMBEDDINGS_FIXED,
     EVERY_JTH,
+    EXACT,
     FIXED,
     HARDMAX,
     HARDMAX_OR_SOFTMAX,
     LEARNED_OR_TIED,
+    NOISE,
+    ONE_PASS,
     OWN_TOKENS,
     UNIFORM_ATTENTION,
     UNIVERSAL,
 )
-from theory.statements.registry import Construction, N, R, Theorem, single_block_parameters
-
-from theory.statements.registry import a, b, c, e, g, h, i, j, k, l, m, p, q, rho, s, t, u  # isort: skip
+from theory.statements.registry import Construction, Theorem, single_block_parameters
+from theory.statements.symbols import N, R, a, b, c, e, g, h, i, j, k, l, m, p, q, rho, s, t, u
 
 half_j, half_rho = sympy.ceiling(j / 2), sympy.ceiling(rho / 2)
 lookup_width = 2 * N ** (R - 1) - 1 + 2 * (N**R - N) / (N - 1)
@@ -65,8 +67,8 @@ T1 = Theorem(
     "coordinate keeps the sign of c and is at least 1, so two codes that differ in a coordinate differ by at least 2 "
     "in their logits.",
     (
-        _uniform("plain", R * p, R * p, 2, superposed="relations"),
-        _uniform("residual", R * p, R * p, 2, superposed="relations"),
+        _uniform("plain", R * p, R * p, 2, superposed="relations", noise=1 / R),
+        _uniform("residual", R * p, R * p, 2, superposed="relations", noise=sympy.Rational(1, 5)),
     ),
 )
 
@@ -126,6 +128,7 @@ T2 = Theorem(
             1,
             universal=True,
             superposed="words",
+            noise=sympy.Rational(1, 2),
         ),
     ),
 )
@@ -337,10 +340,38 @@ T6 = Theorem(
 )
 
 
+T13 = Theorem(
+    "T13",
+    "Noise replaces bits",
+    (BIJECTIONS, EXACT, ONE_PASS, UNIVERSAL, NOISE),
+    "A universal model with rows in [0, A]^d that answers rightly under every perturbation of a row below δ in each "
+    "coordinate has d·log(1 + ⌊A/2δ⌋) >= log T_k. T2 survives all noise below 1/2, at margin 1 - 2δ; so does T1b, at "
+    "its own size, once its gates are shifted from -(2^b - 1) to -2^b (shifted); there A = 2^b - 1, the left side is "
+    "d·b at δ = 1/2, and equality holds where T2's gap is 0 (N = 2^p, b divides p; k = 1, or any maps). T1 (plain) "
+    "survives all noise below 1/R, for its closed gates stand at 0, and T1 (residual) all below 1/5. Any model, "
+    "chains and depth included, that answers rightly when every row may be off at once: N·d·log(1 + ⌊A/2δ⌋) + B >= "
+    "log ((N!)^{2R-2} / Σ_λ z_λ^{R-2}), and an honest chain with a fixed read-out has T3c's bounds with log(1 + "
+    "⌊A/2δ⌋) for b.",
+    "Cut [0, A] into 1 + ⌊A/2δ⌋ half-open pieces of length 2δ. Two rows whose coordinates lie in the same pieces have "
+    "a common perturbation, their mean, which is less than δ from both; the model cannot tell them apart there, and "
+    "answers rightly: so the rows' pieces tell the answers of subjects apart, and T_k of them occur. The same of "
+    "whole tables: each count of T11 and T3c uses of a row that it is one of 2^{d·b}, and of two systems with the "
+    "same rows that they have the same answers; pieces do for rows. (The first bound is false of chains: T3's d does "
+    "not grow with k, nor do errors add up, for every step is read out.) T2 and the shifted gates: a closed entry is "
+    "at most v - 2^b + δ < 0, whatever the digit v <= 2^b - 1; an open one passes ReLU(v + η), within δ of v. So the "
+    "output is off by less than δ in each coordinate, and two codes that differ by Δ in one leave Σ (Δ² - 2δ|Δ|) >= 1 "
+    "- 2δ between their logits. T2's heads read the noisy row too, in the coordinates of place and height; entries in "
+    "[-1/2, 2^b - 1/2] leave every head a gap of at least 1/2. T1, plain: where c = +1 the open gate passes 2 + η and "
+    "closed ones add, at most δ each; where c = -1 the output is at most -1 + R·δ. Residual: no gate opens or closes, "
+    "and the output, at least 1 on the side of c, moves by at most 4δ through the MLP and δ in the stream.",
+    (_uniform("shifted", R * q, R * q, 1, superposed="relations", noise=sympy.Rational(1, 2)),),
+)
+
+
 def _those(has: Callable[[Construction], bool]) -> str:
     """The theorems with constructions that have a property, each with their names where it is not all of them."""
     found = []
-    for theorem in (T1, T1B, T1D, T2, T2B, T2E, T3, T3B, T4, T6):
+    for theorem in (T1, T1B, T1D, T2, T2B, T2E, T3, T3B, T4, T6, T13):
         names = [each.name for each in theorem.constructions if has(each)]
         every = len(names) == len(theorem.constructions)
         if names:

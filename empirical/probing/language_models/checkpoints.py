@@ -19,6 +19,7 @@ from typing import Any
 
 from empirical.probing.facts.packages import needed
 from theory.errors import InputError
+from theory.records.reading import require_file
 from theory.records.writing import make_directory, part_of, told
 
 TOKENISERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")
@@ -86,6 +87,8 @@ def find_model(model: str) -> tuple[Path, str]:
 def checkpoint(model: str, cache: Path) -> Checkpoint:
     """The checked directory of a model, converted first if it is a .gguf file; InputError says what is wrong."""
     path, name = find_model(model)
+    for file in (path, *(path.iterdir() if path.is_dir() else ())):
+        require_file(file)
     directory = _converted(path, cache) if path.suffix == ".gguf" else path
     _check(directory)
     files = (file for pattern in ("*.safetensors", "*.safetensors.index.json") for file in directory.glob(pattern))

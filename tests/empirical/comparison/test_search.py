@@ -1,5 +1,6 @@
 """The threshold search: planted thresholds are found, by decisions that depend on nothing but the outcomes."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -161,7 +162,7 @@ def test_bad_settings_are_refused() -> None:
         Plan((CURVE, CURVE))
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", [name for name in PRESETS if PRESETS[name].law_fitted])
 def test_presets_are_whole(name: str) -> None:
     chosen = preset(name)
     names = [each.name for each in chosen.plan.curves]
@@ -173,6 +174,49 @@ def test_presets_are_whole(name: str) -> None:
     assert set(chosen.law_fitted) | set(held_out) <= set(chosen.plan.curves)
     assert {each for _, curves in chosen.experiments for each in curves} == set(chosen.plan.curves)
     assert all(chosen.curves(name) == curves for name, curves in chosen.experiments)
+
+
+def test_new_curves_have_seeds_of_their_own() -> None:
+    known = [each for name in ("quick", "standard") for each in preset(name).plan.curves]
+    used = {each.config(4, seed) for each in known for seed in range(10)}
+    new = {each.config(4, seed) for each in preset("scaling").plan.curves for seed in range(10)}
+    assert not used & new
+    composed, scrambled = (preset("scaling").curves(name) for name in ("hops learned", "scrambled"))
+    several = [each for each in composed if each.hops > 1]
+    assert [(each.entities, each.relations, each.hops) for each in several] == [
+        (each.entities, each.relations, each.hops) for each in scrambled
+    ]
+    assert all(each.condition.scrambled for each in scrambled)
+
+
+def test_curves_are_searched_in_their_order_so_many_at_a_time() -> None:
+    curves = tuple(curve(64, relations) for relations in (2, 4, 8))
+    plan = Plan(curves, seeds=3, at_once=2)
+    assert {config.relations for config in plan.next_batch(among(()))} == {2, 4}
+    [first] = (trace for trace in sweep(replace(plan, curves=curves[:1]), step(5)))
+    assert {config.relations for config in plan.next_batch(among(first.runs))} == {4, 8}
+    every = sweep(plan, step(5))
+    assert {trace.stopped for trace in every} == {"found"}
+    assert {(trace.curve, trace.runs) for trace in every} == {
+        (trace.curve, trace.runs) for trace in sweep(replace(plan, at_once=None), step(5))
+    }
+    with pytest.raises(InputError, match="at_once"):
+        Plan(curves, at_once=0)
+
+
+def test_filling_goes_on_until_it_is_as_certain_as_asked() -> None:
+    def spread(config: RunConfig) -> RunResult:
+        return result(config, config.dimension >= 10 + config.seed)
+
+    for certain, dimensions in ((3 / 4, range(9, 14)), (1.0, range(9, 15))):
+        plan = Plan((CURVE,), seeds=5, resolution=0.0, certain=certain)
+        (trace,) = sweep(plan, spread)
+        assert trace.stopped == "found"
+        whole = {d for d in range(1, 40) if sum(run.config.dimension == d for run in trace.runs) >= 5}
+        assert whole == set(dimensions)
+    for share in (0.5, 1.1):
+        with pytest.raises(InputError, match="certain must be a share"):
+            Plan((CURVE,), certain=share)
 
 
 def test_presets_have_the_sizes_they_promise() -> None:

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from empirical.execution.engine import MACHINES_LOST, Sweep, run_all, run_on
+from empirical.execution.engine import MACHINES_LOST, Sweep, run_on
 from empirical.execution.local_pool import LocalPool, available_cores
 from empirical.execution.store import Outcome, Store, open_store
 from empirical.execution.worker import Report
 from empirical.models.runs import RunConfig, RunResult
 from tests.helpers import trainers
 from tests.helpers.places import ROOT
+from tests.helpers.sweeps import run_all
 from tests.helpers.trainers import BROKEN, EXITED, KILLED, NO_MEMORY, SILENT, config, digest, outcome_of
 from theory import InputError
 
@@ -196,7 +197,7 @@ def test_a_stack_ends_in_time_for_a_budget(store: Store, monkeypatch: pytest.Mon
 
 SWEEP = """
 import sys
-from empirical.execution.engine import run_all
+from tests.helpers.sweeps import run_all
 from empirical.execution.store import open_store
 from tests.empirical.execution.test_engine import configs
 with open_store(sys.argv[1]) as store:

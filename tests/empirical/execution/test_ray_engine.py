@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from empirical.execution.engine import run_all, run_on
+from empirical.execution.engine import run_on
 from empirical.execution.ray_engine import RayPool
 from empirical.execution.store import Store, open_store
 from empirical.execution.worker import Report
 from empirical.models.runs import RunResult
 from tests.empirical.execution.test_engine import configs, content, expected
 from tests.helpers.places import ROOT
+from tests.helpers.sweeps import run_all
 from tests.helpers.trainers import BROKEN, EXITED, KILLED, NO_MEMORY, SILENT, config, outcome_of
 from theory import InputError
 

@@ -1,6 +1,7 @@
 """The run store: what goes in comes out, and nothing else."""
 
 import contextlib
+import hashlib
 import json
 import math
 import shutil
@@ -44,6 +45,23 @@ def test_a_run_comes_out_as_it_went_in(path: Path) -> None:
         assert all(np.array_equal(loaded[name], weights[name]) for name in weights)
         assert store.has(result.config.key)
         assert not store.has(config(9).key)
+
+
+def test_fields_that_came_later_leave_old_runs_their_names(tmp_path: Path) -> None:
+    plain = RunConfig(16, 4, 5, 20, hops=2)
+    old = {name: value for name, value in vars(plain).items() if name not in ("family", "scrambled")}
+    assert plain.as_dict() == old
+    assert plain.key == hashlib.sha256(json.dumps(old, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    others = [replace(plain, family="inverses"), replace(plain, family="xor"), replace(plain, scrambled=True)]
+    assert len({each.key for each in (plain, *others)}) == 4
+    with open_store(tmp_path / "runs.sqlite") as store:
+        for each in (plain, *others):
+            store.add(RunResult(each, "memorised", 1.0, 10, 1.0))
+            assert store.get(each.key).result.config == each
+        assert [run.result.config for run in store.all_runs(family="inverses")] == others[:1]
+        assert {run.result.config for run in store.all_runs(family="independent")} == {plain, others[2]}
+        assert [run.result.config for run in store.all_runs(scrambled=True)] == others[2:]
+        assert {run.result.config for run in store.all_runs(scrambled=False)} == {plain, *others[:2]}
 
 
 def test_every_field_is_kept(tmp_path: Path) -> None:

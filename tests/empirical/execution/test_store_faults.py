@@ -69,6 +69,14 @@ def test_a_missing_directory_or_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_pipe_or_a_device(tmp_path: Path, read_only: bool) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        with refused(f"cannot read {path}: it is a pipe or a device"):
+            open_store(path, read_only=read_only)
+
+
 def test_a_locked_store(path: Path) -> None:
     with open_store(path, patience=0.05) as store, contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -223,6 +231,17 @@ def test_text_that_is_not_utf_8(path: Path) -> None:
         for read in (store.summaries, store.all_runs):
             with refused("damaged .it holds text that is not UTF-8"):
                 list(read())
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize("text", [b"CREATE TABLE runs", b"NOT NULL", b"CHECK", b"CREATE INDEX"])
+def test_a_schema_that_is_not_utf_8(path: Path, text: bytes, read_only: bool) -> None:
+    """SQLite quotes it in its error, which Python then cannot read."""
+    content = path.read_bytes()
+    assert text in content
+    path.write_bytes(content.replace(text, text[:3] + b"\xab" + text[4:], 1))
+    with refused("damaged"):
+        open_store(path, read_only=read_only)
 
 
 def test_a_table_without_its_columns(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 import socket
 import sys
@@ -170,7 +171,18 @@ def adapter(directory: Path) -> None:
     (directory / "adapter_config.json").write_text('{"peft_type": "LORA"}')
 
 
+def endless(directory: Path) -> None:
+    (directory / "config.json").unlink()
+    (directory / "config.json").symlink_to("/dev/zero")
+
+
+def pipe(directory: Path) -> None:
+    os.mkfifo(directory / "more.safetensors")
+
+
 FAULTS = [
+    (endless, r"cannot read .*config.json: it is a pipe or a device; a file is expected"),
+    (pipe, r"cannot read .*more.safetensors: it is a pipe or a device; a file is expected"),
     (unused_weights, r"hold model.layers.2.input_layernorm.weight \(and 8 others\), which no part of the model"),
     (adapter, r"holds an adapter \(adapter_config.json\), which is not applied here: merge it first"),
     (no_configuration, "is no model's directory: it has no config.json"),
@@ -228,6 +240,9 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes(b"")
     with pytest.raises(InputError, match=r"model.bin is neither a model's directory nor a .gguf file"):
         load_pretrained(str(tmp_path / "model.bin"), tmp_path / "cache")
+    os.mkfifo(tmp_path / "model.gguf")
+    with pytest.raises(InputError, match=r"model.gguf: it is a pipe or a device; a file is expected"):
+        load_pretrained(str(tmp_path / "model.gguf"), tmp_path / "cache")
 
 
 def test_missing_packages(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

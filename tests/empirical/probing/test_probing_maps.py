@@ -201,6 +201,7 @@ def test_intervals_are_the_quantiles_of_subjects_drawn_again():
     mean = bootstrap_share(values, seed=3)
     chosen = np.arange(40) < 20
     assert bootstrap_share_of(np.r_[values, values + 7], chosen, seed=3) == mean
+    assert bootstrap_share_of(values, np.ones(20, bool)) == bootstrap_share(values, seed=0)
     left = explained_share(values, np.ones(20), seed=3)
     assert (left.value, left.low, left.high) == pytest.approx((1 - mean.value, 1 - mean.high, 1 - mean.low))
     gained = gained_share(values, np.zeros(20), np.ones(20), seed=3)
@@ -217,6 +218,7 @@ def test_p_values_are_those_of_all_signs():
     assert found.shape == (2, 2)
     assert found == pytest.approx(np.array([[1, 5], [8, 1]]) / 8, abs=0.01)
     assert p_better([2, 1], seed=1) != p_better([2, 1], seed=2)
+    assert p_better([2, 1]) == p_better([2, 1], seed=0)
 
 
 def test_p_values_are_small_for_a_difference_and_not_for_chance():
