@@ -131,6 +131,13 @@ def test_intervals_of_the_comparison_are_those_of_the_results() -> None:
     assert {f"{report['runs']} runs" in page for report in reports} == {True}
 
 
+def test_intervals_of_the_readme_are_those_of_the_pages() -> None:
+    told = re.findall(r"-?\d\.\d\d \[-?\d\.\d\d, -?\d\.\d\d\]", (ROOT / "README.md").read_text(encoding="utf-8"))
+    pages = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("experiments.md", "compression.md"))
+    assert len(told) >= 5
+    assert [each for each in told if each not in pages] == []
+
+
 def means(models: list[dict[str, Any]], *path: str) -> str:
     """The mean of a number over models, as the page shows it; a dash where the models have none."""
     found: list[Any] = models
