@@ -136,6 +136,7 @@ def construct(
             raise InputError("the facts say how many entities and relations there are: leave these out")
         facts = load_facts(system)
         built, transformer = build(chosen, Sizes(facts.system.entities, facts.system.relations, setting), facts.system)
+        facts = facts.asked(built, chosen.asked.names(facts.relations))
     save_model(transformer, chosen.task(setting), out, facts)
     if system_out is not None:
         save_system(built, system_out)

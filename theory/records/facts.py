@@ -58,6 +58,16 @@ class Facts:
         known[rows[:, None], places] = self.known
         return Facts(FactSystem(answers), names.entities, names.relations, known)
 
+    def asked(self, system: FactSystem, relations: tuple[str, ...]) -> Facts:
+        """The facts that a model is asked for that was built for these: `system`, its relations under these names.
+        InputError if it has other relations than these facts, and one of these is missing.
+        """
+        if len(relations) == len(self.relations):
+            return self
+        if not self.known.all():
+            raise InputError("some facts are missing: what follows from them cannot be asked for (T14)")
+        return Facts(system, self.entities, relations, np.ones(system.answers.shape, bool))
+
     def told(self, found: Counterexample) -> str:
         """A counterexample in these names."""
         query = " ".join([self.entities[found.subject], *(self.relations[relation] for relation in found.word)])
