@@ -139,6 +139,7 @@ def construct(
             raise InputError("the facts say how many entities and relations there are: leave these out")
         facts = load_facts(system, several)
         built, transformer = build(chosen, Sizes(facts.system.entities, facts.system.relations, setting), facts.system)
+        facts = facts.asked(built, chosen.asked.names(facts.relations))
     save_model(transformer, chosen.task(setting), out, facts)
     if system_out is not None:
         save_system(built, system_out)

@@ -179,9 +179,9 @@ FIGURES: dict[str, FigureEntry] = {
             "E9: scalars that learn at the threshold, ρ, against the information of a family of facts, ι, both over "
             "those of independent bijections (95 % over seeds, and whatever lies between two whole dimensions). "
             "A family on the diagonal costs what it holds, one at ρ = 1 what independent relations do; below the "
-            "dotted line it is compressed by the rule. The star is what T2e could save for compositions. What the "
-            "sweep has not reached is missing.",
-            ("E9", "T2e"),
+            "dotted line it is compressed by the rule. The stars are what T14 could save for inverses and "
+            "compositions, in dimensions. What the sweep has not reached is missing.",
+            ("E9", "T14"),
             (STRUCTURE,),
         ),
         FigureEntry(

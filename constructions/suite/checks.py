@@ -83,12 +83,12 @@ def claimed_margin(entry: Entry) -> int:
 
 
 def build(entry: Entry, sizes: Sizes, facts: FactSystem | None = None) -> tuple[FactSystem, Transformer]:
-    """The facts, a random system of these sizes unless they are given, and the model built for them. InputError,
-    naming a size that would do, for what is too large.
+    """The facts that are asked for, made from a random system of these sizes unless one is given, and the model built
+    for it. InputError, naming a size that would do, for what is too large.
     """
     require_work(entry, sizes, building)
     system = sizes.system() if facts is None else facts
-    return system, entry.build(system, sizes.setting)
+    return entry.asked.system(system), entry.build(system, sizes.setting)
 
 
 def _require_buildable(entry: Entry, sizes: Sizes) -> None:
@@ -110,12 +110,13 @@ def extent_of(entry: Entry, sizes: Sizes) -> Extent:
     """What the construction comes to at these sizes, from the registry's formulas."""
     task = entry.task(sizes.setting)
     dimension, length = _formula(entry, sizes, "dimension"), (sizes.entities - 1).bit_length()
-    read_whole = entry.theorem in ("T2e", "T6") or entry.name == "learned"
+    relations = entry.asked.number(sizes.relations)
+    read_whole = entry.theorem in ("T2e", "T6", "T14") or entry.name == "learned"
     return Extent(
         entities=sizes.entities,
-        answers=task.outputs(sizes.entities, sizes.relations),
-        queries=sizes.entities * sizes.relations**task.hops,
-        words=sizes.relations ** min(task.stride or task.hops, task.hops),
+        answers=task.outputs(sizes.entities, relations),
+        queries=sizes.entities * relations**task.hops,
+        words=relations ** min(task.stride or task.hops, task.hops),
         steps=task.steps,
         positions=task.positions,
         dimension=dimension,
@@ -233,6 +234,7 @@ def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
         sizes.relations,
         entry.task(sizes.setting),
         claimed_margin(entry),
+        entry.asked.system,
     )
     what = (
         f"one system of each of {verdict.systems} relabelling classes" if classes else f"all {verdict.systems} systems"
@@ -256,7 +258,9 @@ def check_all_maps(entry: Entry, sizes: Sizes) -> Row:
 
 def search_for_failure(entry: Entry, setting: Setting, seed: int) -> Row:
     """Systems drawn by hypothesis, shrunk to the smallest failure if one fails."""
-    verdict = many.search_systems(_builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed)
+    verdict = many.search_systems(
+        _builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed, asked=entry.asked.system
+    )
     row = _row(entry, Sizes(2, 1, setting, seed), "sampled", f"{verdict.systems} systems drawn at random", None)
     return _with_result(replace(row, entities=None, relations=None), verdict)
 

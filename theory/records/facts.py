@@ -90,6 +90,18 @@ class Facts:
         objects[rows[:, None], places] = np.where(self.right.objects < 0, -1, places[self.right.objects])
         return _facts(names.entities, names.relations, objects)
 
+    def asked(self, system: FactSystem, relations: tuple[str, ...]) -> Facts:
+        """The facts that a model is asked for that was built for these: `system`, its relations under these names.
+        InputError if it has other relations than these facts, and one of these is missing or has several objects.
+        """
+        if len(relations) == len(self.relations):
+            return self
+        if not self.right.plain:
+            raise InputError(
+                "a fact is missing, or has several objects: what follows from it cannot be asked for (T14)"
+            )
+        return Facts(system, self.entities, relations, RightAnswers(system.answers[..., None]))
+
     def told(self, found: Counterexample) -> str:
         """A counterexample in these names."""
         query = " ".join([self.entities[found.subject], *(self.relations[relation] for relation in found.word)])
