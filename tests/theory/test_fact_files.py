@@ -80,9 +80,8 @@ def test_the_same_facts_in_every_form(name: str, text: str, tmp_path: Path) -> N
 
 def test_a_folder_of_the_probes_relations(tmp_path: Path) -> None:
     relations = {relation for _, relation, _ in COUNTRIES}
-    (tmp_path / "more").mkdir()
     for number, relation in enumerate(relations):
-        path = tmp_path / ("more" if number else ".") / f"{number}.json"
+        path = tmp_path / f"{number}.json"
         path.write_text(json.dumps(as_relation(relation)))
         assert said(path) == {each for each in COUNTRIES if each[1] == relation}
     assert said(tmp_path) == COUNTRIES
