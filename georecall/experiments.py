@@ -11,12 +11,13 @@ import click
 from georecall.options import Seconds, count_option, directory_option, read_option, store_option, write_option
 from georecall.paths import ReadOrNamed, echo
 from theory.errors import InputError
-from theory.records.writing import SYSTEM
 
 
 def _facts_beside(model: Path) -> list[Path]:
     """Where `empirical.mechanism.studied_models` looks for the facts of a model's file."""
-    return [model.with_suffix(suffix) for suffix in SYSTEM.suffixes if model.name]
+    from theory.records.facts import SUFFIXES
+
+    return [model.with_suffix(suffix) for suffix in SUFFIXES if model.name]
 
 
 def _shipped(model: str) -> Path | None:

@@ -138,6 +138,8 @@ def construct(
         if entities is not None or relations is not None:
             raise InputError("the facts say how many entities and relations there are: leave these out")
         facts = load_facts(system, several)
+        if system_out is not None:  # which says nothing of facts that are missing
+            facts.whole()
         built, transformer = build(chosen, Sizes(facts.system.entities, facts.system.relations, setting), facts.system)
         facts = facts.asked(built, chosen.asked.names(facts.relations))
     save_model(transformer, chosen.task(setting), out, facts)

@@ -55,7 +55,10 @@ def ask(path: Path, subject: str, relations: Sequence[str]) -> Answer:
         if (transformer.entities, transformer.relations) != (len(names.entities), len(names.relations)):
             raise InputError(f"it has {len(names.relations)} names for {transformer.relations} relations")
     if len(relations) != task.hops:
-        raise InputError(f"{path} answers {task.hops} relations at a time, and these are {len(relations)}")
+        raise InputError(
+            f"{path} answers {task.hops} relations at a time, and these are {len(relations)}; "
+            "georecall construct with T2 or T3 and --hops builds a model for more"
+        )
     x = names.entity(subject)
     word = [names.relation(relation) for relation in relations]
     query = number_of(word, len(names.relations)), x

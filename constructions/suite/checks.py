@@ -433,6 +433,7 @@ def _check_right(
     """
     rows = []
     if listed:
+        row = replace(row, coverage=f"all {spelt(queries)} queries, all logits{note}")
         rows.append(_with_result(row, check_every_query(transformer, system, task, rational=True, right=right)))
         system = as_answered(transformer, system, task, right)
     certificate = certify(transformer, system, task)

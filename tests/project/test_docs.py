@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -32,6 +33,9 @@ PACKAGES = ("theory", "constructions", "bounds", "empirical", "paper_figs", "geo
 def test_blocks_of_a_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if path.name in NEED_TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'geometric-recall[empirical]'")
+    (tmp_path / "docs").mkdir()
+    for table in DOCS.glob("*.csv"):  # as in a clone of the repository
+        shutil.copy(table, tmp_path / "docs")
     monkeypatch.chdir(tmp_path)
     assert run_page(path) == []
 

@@ -120,7 +120,7 @@ def test_what_is_no_text_and_no_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "facts.csv").write_bytes(b"subject,relation,object\na,r,\xff\n")
     with pytest.raises(InputError, match="it is not text in UTF-8"):
         load_facts(tmp_path / "facts.csv")
-    with pytest.raises(InputError, match=r"facts are read from \.csv, \.tsv, .*, \.npy or \.json"):
+    with pytest.raises(InputError, match=r"facts are read from \.npy, \.json, \.csv, .* or \.txt"):
         load_facts(tmp_path / "facts.xlsx")
 
 
@@ -233,6 +233,23 @@ def test_a_counterexample_has_the_names(tmp_path: Path) -> None:
     refuted = run("verify", "--weights", model, "--facts", other)
     assert refuted.exit_code == 1
     assert "France capital: expected " in refuted.stdout
+
+
+def test_a_counterexample_of_a_chain_says_what_was_emitted(tmp_path: Path) -> None:
+    facts, model = written(tmp_path, LONG), tmp_path / "m.safetensors"
+    run("construct", "T3", "--facts", facts, "--hops", 2, "--out", model)
+    other = written(tmp_path, LONG.replace("capital,Madrid", "capital,Seine"), "other.csv")
+    refuted = run("verify", "--weights", model, "--facts", other)
+    assert refuted.exit_code == 1
+    assert "France neighbour capital: expected Seine, got Spain then Madrid, margin" in " ".join(refuted.stdout.split())
+
+
+def test_a_system_without_names_has_every_fact(tmp_path: Path) -> None:
+    refused = run("construct", "T1", "--facts", written(tmp_path, LONG), "--out", tmp_path / "m.safetensors",
+                  "--system-out", tmp_path / "s.npy")  # fmt: skip
+    assert refused.exit_code == 2
+    assert "has no 'capital', and here every fact is needed" in refused.stderr
+    assert not list(tmp_path.glob("m.safetensors")) + list(tmp_path.glob("s.npy"))
 
 
 def test_facts_are_matched_to_a_model_by_their_names(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_graph_of_networkx_is_a_system(edges: str, tmp_path: Path) -> None:
         ({"nodes": [{"id": True}, {"id": 0}]}, "nodes[0] must have id, texts or whole numbers"),
         ({"nodes": [5]}, "nodes[0] must have id, texts or whole numbers"),
         ({"edges": [{"source": 0, "target": 1}]}, "edges[0] has no key; its relation is wanted"),
-        ({"edges": [{"source": 0, "target": 1, "key": 0}]}, "'1' has no 0; a fact system has every fact"),
+        ({"edges": [{"source": 0, "target": 1, "key": 0}]}, "'1' has no '0', and here every fact is needed"),
         ({"edges": []}, "there are no facts"),
         ({"edges": 7}, "the object has the keys 'directed', 'multigraph'"),
     ],

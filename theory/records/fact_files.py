@@ -28,7 +28,7 @@ HEADS = ("subject", "relation", "object")
 RELATION = "relation"  # the attribute of an edge
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = {",": "commas", "\t": "tabs"}
-EDGES = (".txt", ".edges", ".edgelist")
+EDGES = (".edges", ".edgelist", ".txt")
 
 
 class Fact(NamedTuple):
@@ -213,8 +213,8 @@ def facts_of_relation(content: dict[str, Any]) -> Iterator[Fact]:
 
 
 def facts_of_folder(folder: Path) -> Iterator[Fact]:
-    """The facts of all relations below a folder; InputError if there is none, and for two of one name."""
-    files = sorted(folder.rglob("*.json"))
+    """The facts of all relations in a folder; InputError if there is none, and for two of one name."""
+    files = sorted(folder.glob("*.json"))
     if not files:
         raise InputError(f"{folder} holds no .json file, a relation with name and samples")
     seen: dict[str, Path] = {}

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 Several = Literal["refuse", "any"]
 
-SUFFIXES = (*DELIMITERS, *EDGES, ".npy", ".json")
+SUFFIXES = (".npy", ".json", *DELIMITERS, *EDGES)
 MOST_OBJECTS = 2**27  # numbers in the table of right objects
 MOST_SEVERAL = 2**20  # queries with several right answers that a model's file lists
 FOREIGN = "its names are not those of facts that were written with it"
@@ -70,6 +70,14 @@ class Facts:
     def known(self) -> NDArray[np.bool_]:
         """Which facts there are, shape [R, N]."""
         return self.right.known
+
+    def whole(self) -> FactSystem:
+        """The system, if no fact is missing; InputError, naming one, otherwise."""
+        for relation, subject in np.argwhere(~self.known)[:1].tolist():
+            raise InputError(
+                f"{self.entities[subject]!r} has no {self.relations[relation]!r}, and here every fact is needed"
+            )
+        return self.system
 
     def in_order_of(self, names: Names) -> Facts:
         """The same facts with the numbers that a model's file gives to the names. InputError for a name that the file
@@ -173,11 +181,8 @@ def load_facts(path: Path, several: Several = "refuse") -> Facts:
 def load_system(path: Path) -> FactSystem:
     """The fact system in a file of facts, of which none may be missing. InputError as `load_facts`."""
     facts = load_facts(path)
-    for relation, subject in np.argwhere(~facts.known)[:1].tolist():
-        raise InputError(
-            f"{path}: {facts.entities[subject]!r} has no {facts.relations[relation]}; a fact system has every fact"
-        )
-    return facts.system
+    with within(path):
+        return facts.whole()
 
 
 def facts_of_graph(graph: networkx.DiGraph[Any], attribute: str | None = None, *, several: Several = "refuse") -> Facts:
