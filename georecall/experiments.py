@@ -177,6 +177,24 @@ def export(store: Path, out: Path) -> None:
 
 @runs.command()
 @store_option
+@write_option("--json", "Write every run's numbers here, as JSON.")
+def precision(store: Path, json: Path | None) -> None:
+    """How many bits the numbers of each run that has memorised need, and which noise its rows survive."""
+    from empirical.comparison.command import counting
+    from empirical.mechanism import quantised
+    from theory.records.console import printed_width
+    from theory.records.writing import write_atomically
+
+    with counting("runs") as show:
+        measured = quantised.measure_store(store, show)
+    echo(quantised.as_text(measured, printed_width()), nl=False)
+    if json is not None:
+        text = quantised.as_json(measured)
+        write_atomically(json, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+@runs.command()
+@store_option
 @click.option("--failed", is_flag=True, help="Remove failed runs too, so that they are run again.")
 def prune(store: Path, failed: bool) -> None:
     """Remove weights that belong to no run (and failed runs)."""

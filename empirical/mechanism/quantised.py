@@ -1,0 +1,224 @@
+"""How precise must trained weights be? The bits that each tensor of a run needs, and the noise that its rows survive.
+
+*Stored bits* s: the information of the facts (`bounds.counting.families`) over all scalars that learn. Every run
+that is measured has memorised, so that it holds nearly all of it.
+
+*Bits needed* b: each trained tensor is rounded to the nearest of 2^b values, evenly spaced from its least to its
+largest entry; b is the least for which, at it and at every number of bits above it up to `MOST_BITS`, the model
+still answers 99 % of all queries.
+
+*Noise survived* δ: every subject's row is moved by uniform noise in [-δ, δ] times the root mean square of all of
+them; δ is the largest of `NOISES` such that at it, and at every smaller one, 99 % are answered on average over
+`DRAWS` draws. This is drawn and no worst case: T13 bounds what every perturbation must leave right. *Row bits* are
+T13's Σ log2(1 + ⌊A/2δ⌋) of a row under that noise, over its d coordinates.
+
+*The line* b = intercept + slope·s is fitted by least squares, its intervals robust to what the runs of one family
+share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import statsmodels.api
+from numpy.typing import NDArray
+
+from bounds.counting.families import information
+from bounds.tables.layout import Cell, Table, render
+from constructions.noise.perturbation import row_bits
+from empirical.execution.provenance import provenance
+from empirical.execution.records import as_lines
+from empirical.execution.store import Store, StoredRun, open_store
+from empirical.mechanism.subject import Studied, accuracy, of_run
+from empirical.models.runs import MEMORISED_AT
+from theory.errors import InputError
+
+MOST_BITS = 24
+NOISES = tuple(2.0 ** (step / 4) for step in range(-48, 5))
+DRAWS = 3
+FEWEST = 10  # runs of two families at least: a line through fewer says nothing
+
+Parameters = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: its sizes, the bits that it stores a scalar, those that its tensors need, the noise that it survives;
+    `row` is None where that is none.
+    """
+
+    family: str
+    entities: int
+    relations: int
+    dimension: int
+    seed: int
+    condition: str
+    scalars: int
+    stored: float
+    needed: int
+    noise: float
+    row: float | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """needed ≈ intercept + slope·stored, each with its 95 % interval, and the share of the variance it explains."""
+
+    intercept: tuple[float, float, float]
+    slope: tuple[float, float, float]
+    r_squared: float
+
+
+def rounded(tensor: NDArray[Any], bits: int) -> NDArray[np.float64]:
+    """The tensor with each entry at the nearest of 2^bits values, evenly spaced from its least to its largest."""
+    values = np.asarray(tensor, np.float64)
+    if not values.size:
+        return values
+    low, high = values.min(), values.max()
+    step = (high - low) / (2**bits - 1)
+    return low + np.rint((values - low) / step) * step if step else values
+
+
+def bits_needed(parameters: Parameters, studied: Callable[[Parameters], Studied]) -> int:
+    """The least number of bits of every tensor's entries from which on the model has memorised."""
+    for bits in range(MOST_BITS, 0, -1):
+        fewer = {name: rounded(tensor, bits) for name, tensor in parameters.items()}
+        if accuracy(studied(fewer)) < MEMORISED_AT:
+            return bits + 1
+    return 1
+
+
+def noise_survived(model: Studied, seed: int) -> float:
+    """The noise up to which rows may be moved, over their root mean square; 0 if not even the least of `NOISES`."""
+    rows = model.rows
+    size = float(np.sqrt((rows**2).mean()))
+    draws = np.random.default_rng(seed).uniform(-size, size, (DRAWS, *rows.shape))
+    survived = 0.0
+    for noise in NOISES:
+        if np.mean([accuracy(model, rows=rows + noise * draw) for draw in draws]) < MEMORISED_AT:
+            break
+        survived = noise
+    return survived
+
+
+def measure(run: StoredRun, parameters: Parameters) -> Measured:
+    """What one run that has memorised needs and survives."""
+    config = run.result.config
+
+    def studied(tensors: Parameters) -> Studied:
+        """The model with these tensors."""
+        return of_run({name: np.asarray(each, np.float32) for name, each in tensors.items()}, config)
+
+    model = studied(parameters)
+    noise = noise_survived(model, config.seed)
+    spread = Fraction(noise * float(np.sqrt((model.rows**2).mean())))
+    held = information(config.family, config.entities, config.relations)
+    return Measured(
+        family=config.family,
+        entities=config.entities,
+        relations=config.relations,
+        dimension=config.dimension,
+        seed=config.seed,
+        condition=_condition(run),
+        scalars=run.result.trained_scalars,
+        stored=float(held.low) / run.result.trained_scalars,
+        needed=bits_needed(parameters, studied),
+        noise=noise,
+        row=row_bits(model.transformer, spread) / config.dimension if noise else None,
+    )
+
+
+def _condition(run: StoredRun) -> str:
+    """What is not as in most runs, in words."""
+    config = run.result.config
+    said = [] if config.readout == "learned" else [f"read-out {config.readout}"]
+    said += [f"weight decay {config.weight_decay:g}"] if config.weight_decay else []
+    said += [f"rate {config.learning_rate:g}"] if config.learning_rate != 0.1 else []
+    return ", ".join([*said, f"{config.steps} steps"])
+
+
+def line(measured: Sequence[Measured]) -> Line | None:
+    """The line through all runs; None where they are too few, of one family, or all store the same."""
+    families = [each.family for each in measured]
+    stored = np.array([each.stored for each in measured])
+    if len(measured) < FEWEST or len(set(families)) < 2 or np.ptp(stored) == 0:
+        return None
+    groups = np.unique(families, return_inverse=True)[1]
+    design = statsmodels.api.add_constant(stored)
+    fit = statsmodels.api.OLS([each.needed for each in measured], design).fit(
+        cov_type="cluster", cov_kwds={"groups": groups}, use_t=True
+    )
+    ends = fit.conf_int()
+    intercept, slope = ((float(fit.params[i]), float(ends[i][0]), float(ends[i][1])) for i in range(2))
+    return Line(intercept, slope, float(fit.rsquared))
+
+
+def measure_store(path: Path, show: Callable[[int, str], None]) -> list[Measured]:
+    """Every run of one hop in the store that has memorised and whose weights were kept; `show(number, family)` is
+    called after each. InputError where there is none.
+    """
+    found: list[Measured] = []
+    with open_store(path, read_only=True) as store:
+        for run in _memorised(store):
+            found.append(measure(run, store.load_weights(run.result.config.key)))
+            show(len(found), found[-1].family)
+    if not found:
+        raise InputError(f"{path} holds no run of one hop that has memorised and whose weights were kept")
+    return found
+
+
+def _memorised(store: Store) -> Iterator[StoredRun]:
+    for run in store.all_runs(status="memorised", hops=1):
+        if run.weights is not None and not run.result.config.scrambled:
+            yield run
+
+
+def as_json(measured: Sequence[Measured]) -> str:
+    """The record: the line, every run, and the versions that measured them."""
+    found = line(measured)
+    return as_lines(
+        {
+            "provenance": provenance("cpu"),
+            "line": None if found is None else asdict(found),
+            "measured": [asdict(each) for each in measured],
+        }
+    )
+
+
+def _median(values: Sequence[float | None]) -> str:
+    known = [each for each in values if each is not None]
+    return f"{median(known):.3g}" if known else "–"
+
+
+def as_text(measured: Sequence[Measured], width: int | None = None) -> str:
+    """A line a family and size: medians over its runs; then the line through all."""
+    groups: dict[tuple[str, int, int], list[Measured]] = {}
+    for each in measured:
+        groups.setdefault((each.family, each.entities, each.relations), []).append(each)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            *group,
+            len(own),
+            *(_median([getattr(each, name) for each in own]) for name in ("stored", "needed", "noise", "row")),
+        )
+        for group, own in groups.items()
+    )
+    heads = ("family", "entities", "relations", "runs", "stored", "needed", "noise", "row bits")
+    notes = [
+        "Medians. stored: bits of the facts a scalar that learns; needed: bits of each tensor's entries; noise: of the "
+        "rows, over their root mean square; row bits: log2(1 + A/2δ) a coordinate under it (T13)."
+    ]
+    found = line(measured)
+    if found is not None:
+        (a, a_low, a_high), (b, b_low, b_high) = found.intercept, found.slope
+        notes.append(
+            f"needed = {a:.2f} [{a_low:.2f}, {a_high:.2f}] + {b:.2f} [{b_low:.2f}, {b_high:.2f}] times stored; "
+            f"R² = {found.r_squared:.2f} over {len(measured)} runs"
+        )
+    return render(Table("Precision of trained weights", heads, rows, tuple(notes), keys=3), "table", width)
