@@ -180,8 +180,8 @@ def export(store: Path, out: Path) -> None:
 @write_option("--json", "Write every run's numbers here, as JSON.")
 def precision(store: Path, json: Path | None) -> None:
     """How many bits the numbers of each run that has memorised need, and which noise its rows survive."""
+    from empirical.comparison import quantised
     from empirical.comparison.command import counting
-    from empirical.mechanism import quantised
     from theory.records.console import printed_width
     from theory.records.writing import write_atomically
 

@@ -19,7 +19,7 @@ share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import statsmodels.api
+import torch
 from numpy.typing import NDArray
 
 from bounds.counting.families import information
@@ -35,9 +36,11 @@ from constructions.noise.perturbation import row_bits
 from empirical.execution.provenance import provenance
 from empirical.execution.records import as_lines
 from empirical.execution.store import Store, StoredRun, open_store
-from empirical.mechanism.subject import Studied, accuracy, of_run
+from empirical.models.conversion import to_transformer
+from empirical.models.model import system_of
 from empirical.models.runs import MEMORISED_AT
-from theory.errors import InputError
+from theory import FactSystem, InputError, Transformer
+from theory.definitions.transformer import run_with_cache
 
 MOST_BITS = 24
 NOISES = tuple(2.0 ** (step / 4) for step in range(-48, 5))
@@ -85,39 +88,58 @@ def rounded(tensor: NDArray[Any], bits: int) -> NDArray[np.float64]:
     return low + np.rint((values - low) / step) * step if step else values
 
 
-def bits_needed(parameters: Parameters, studied: Callable[[Parameters], Studied]) -> int:
-    """The least number of bits of every tensor's entries from which on the model has memorised."""
+def accuracy(transformer: Transformer, system: FactSystem) -> float:
+    """The share of all facts of one hop that the model answers, in float64; a tie is a failure."""
+    relations, subjects = np.divmod(np.arange(system.relations * system.entities), system.entities)
+    logits, _ = run_with_cache(transformer, np.stack([subjects, system.entities + relations], axis=1))
+    answers = system.answers[relations, subjects]
+    best = logits == logits.max(axis=1, keepdims=True)
+    return float((best[np.arange(len(answers)), answers] & (best.sum(axis=1) == 1)).mean())
+
+
+def bits_needed(parameters: Parameters, right: Callable[[Parameters], float]) -> int:
+    """The least number of bits of every tensor's entries from which on the share that is `right` is 99 %."""
     for bits in range(MOST_BITS, 0, -1):
         fewer = {name: rounded(tensor, bits) for name, tensor in parameters.items()}
-        if accuracy(studied(fewer)) < MEMORISED_AT:
+        if right(fewer) < MEMORISED_AT:
             return bits + 1
     return 1
 
 
-def noise_survived(model: Studied, seed: int) -> float:
+def noise_survived(transformer: Transformer, system: FactSystem, seed: int) -> float:
     """The noise up to which rows may be moved, over their root mean square; 0 if not even the least of `NOISES`."""
-    rows = model.rows
-    size = float(np.sqrt((rows**2).mean()))
+    rows, tokens = np.split(np.asarray(transformer.W_E, np.float64), [system.entities])
+    size = root_mean_square(rows)
     draws = np.random.default_rng(seed).uniform(-size, size, (DRAWS, *rows.shape))
     survived = 0.0
     for noise in NOISES:
-        if np.mean([accuracy(model, rows=rows + noise * draw) for draw in draws]) < MEMORISED_AT:
+        moved = (replace(transformer, W_E=np.concatenate([rows + noise * draw, tokens])) for draw in draws)
+        if np.mean([accuracy(each, system) for each in moved]) < MEMORISED_AT:
             break
         survived = noise
     return survived
+
+
+def root_mean_square(rows: NDArray[Any]) -> float:
+    """The root of the mean square of all entries."""
+    return float(np.sqrt((np.asarray(rows, np.float64) ** 2).mean()))
 
 
 def measure(run: StoredRun, parameters: Parameters) -> Measured:
     """What one run that has memorised needs and survives."""
     config = run.result.config
 
-    def studied(tensors: Parameters) -> Studied:
-        """The model with these tensors."""
-        return of_run({name: np.asarray(each, np.float32) for name, each in tensors.items()}, config)
+    system = system_of(config)
 
-    model = studied(parameters)
-    noise = noise_survived(model, config.seed)
-    spread = Fraction(noise * float(np.sqrt((model.rows**2).mean())))
+    def model(tensors: Parameters) -> Transformer:
+        """The model with these tensors."""
+        return to_transformer(
+            {name: torch.tensor(np.asarray(each, np.float32)) for name, each in tensors.items()}, config
+        )
+
+    transformer = model(parameters)
+    noise = noise_survived(transformer, system, config.seed)
+    spread = Fraction(noise * root_mean_square(transformer.W_E[: system.entities]))
     held = information(config.family, config.entities, config.relations)
     return Measured(
         family=config.family,
@@ -128,9 +150,9 @@ def measure(run: StoredRun, parameters: Parameters) -> Measured:
         condition=_condition(run),
         scalars=run.result.trained_scalars,
         stored=float(held.low) / run.result.trained_scalars,
-        needed=bits_needed(parameters, studied),
+        needed=bits_needed(parameters, lambda tensors: accuracy(model(tensors), system)),
         noise=noise,
-        row=row_bits(model.transformer, spread) / config.dimension if noise else None,
+        row=row_bits(transformer, spread) / config.dimension if noise else None,
     )
 
 

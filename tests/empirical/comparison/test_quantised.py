@@ -14,20 +14,33 @@ from click.testing import CliRunner
 import georecall
 from bounds.counting.families import information
 from constructions.weights import t1, t1b, t13
+from empirical.comparison import quantised
+from empirical.comparison.quantised import (
+    NOISES,
+    Measured,
+    accuracy,
+    bits_needed,
+    line,
+    noise_survived,
+    root_mean_square,
+    rounded,
+)
 from empirical.execution.store import open_store
-from empirical.mechanism import quantised
-from empirical.mechanism.quantised import NOISES, Measured, bits_needed, line, noise_survived, rounded
-from empirical.mechanism.subject import Studied
 from empirical.models.runs import RunConfig
 from empirical.models.training import train
 from tests.helpers.stores import refused
-from theory import FactSystem, Task, Transformer
+from theory import FactSystem, Transformer
 
 SYSTEM = FactSystem.random(60, 3)
 
 
-def studied(transformer: Transformer) -> Studied:
-    return Studied(transformer, SYSTEM, Task(), None, "built")
+def test_accuracy_counts_facts_and_no_ties() -> None:
+    model = t1.construct(SYSTEM)
+    assert accuracy(model, SYSTEM) == 1
+    answers = np.array(SYSTEM.answers)
+    answers[1, [3, 7]] = answers[1, [7, 3]]
+    assert accuracy(model, FactSystem(answers)) == 1 - 2 / 180
+    assert accuracy(dataclasses.replace(model, W_U=0 * model.W_U), SYSTEM) == 0
 
 
 def test_rounding_goes_to_the_nearest_of_evenly_spaced_values() -> None:
@@ -47,30 +60,30 @@ def test_digits_need_their_bits(built: Transformer, bits: int) -> None:
     """Rows of signs need one bit, digits of b bits b: with one fewer, pairs of digits are one."""
     rows = {"rows": built.W_E[:60]}
 
-    def with_rows(tensors: Any) -> Studied:
-        return studied(dataclasses.replace(built, W_E=np.concatenate([tensors["rows"], built.W_E[60:]])))
+    def right(tensors: Any) -> float:
+        return accuracy(dataclasses.replace(built, W_E=np.concatenate([tensors["rows"], built.W_E[60:]])), SYSTEM)
 
-    assert bits_needed(rows, with_rows) == bits
+    assert bits_needed(rows, right) == bits
 
 
 def test_what_is_wrong_at_any_precision_is_told_apart() -> None:
     other = dataclasses.replace(t1.construct(SYSTEM), b_U=np.arange(60) * 100)
-    assert bits_needed({}, lambda _: studied(other)) == quantised.MOST_BITS + 1
+    assert bits_needed({}, lambda _: accuracy(other, SYSTEM)) == quantised.MOST_BITS + 1
 
 
 def test_noise_that_every_perturbation_leaves_right_is_survived() -> None:
     """T13's digits survive all noise below 1/2, and by chance some above."""
-    model = studied(t13.construct(SYSTEM, 2))
-    size = float(np.sqrt((model.rows**2).mean()))
-    survived = noise_survived(model, 0)
+    model = t13.construct(SYSTEM, 2)
+    size = root_mean_square(model.W_E[:60])
+    survived = noise_survived(model, SYSTEM, 0)
     assert survived >= max(noise for noise in NOISES if noise * size < 0.5)
     assert survived < 2
-    assert survived == noise_survived(model, 0)
+    assert survived == noise_survived(model, SYSTEM, 0)
 
 
 def test_a_model_that_is_wrong_survives_no_noise() -> None:
     wrong = dataclasses.replace(t1.construct(SYSTEM), W_U=-t1.construct(SYSTEM).W_U)
-    assert noise_survived(studied(wrong), 0) == 0
+    assert noise_survived(wrong, SYSTEM, 0) == 0
 
 
 def planted(family: str, stored: float, needed: int) -> Measured:
