@@ -12,8 +12,11 @@ them; δ is the largest of `NOISES` such that at it, and at every smaller one, 9
 `DRAWS` draws. This is drawn and no worst case: T13 bounds what every perturbation must leave right. *Row bits* are
 T13's Σ log2(1 + ⌊A/2δ⌋) of a row under that noise, over its d coordinates.
 
-*The line* b = intercept + slope·s is fitted by least squares, its intervals robust to what the runs of one family
-share.
+*The line* b = intercept + slope·s is fitted by least squares to the runs of independent bijections. Of every other
+family it is asked how many bits its runs need beyond the line (`Beyond`): at what its facts hold, and at what as many
+independent bijections would hold in as many scalars. A family that is stored as independent facts lies on the line at
+the second, one that is stored as what it is at the first. Intervals are 95 %, robust to what runs of one size,
+dimension and condition share; those of a family take the line as given.
 """
 
 from __future__ import annotations
@@ -45,15 +48,16 @@ from theory.definitions.transformer import run_with_cache
 MOST_BITS = 24
 NOISES = tuple(2.0 ** (step / 4) for step in range(-48, 5))
 DRAWS = 3
-FEWEST = 10  # runs of two families at least: a line through fewer says nothing
+FEWEST = 10  # runs of independent bijections: a line through fewer says nothing
+INDEPENDENT = "independent"
 
 Parameters = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: its sizes, the bits that it stores a scalar, those that its tensors need, the noise that it survives;
-    `row` is None where that is none.
+    """One run: its sizes, the bits that it stores a scalar, those that it would store if its facts were independent
+    bijections, those that its tensors need, the noise that it survives; `row` is None where that is none.
     """
 
     family: str
@@ -64,6 +68,7 @@ class Measured:
     condition: str
     scalars: int
     stored: float
+    as_independent: float
     needed: int
     noise: float
     row: float | None
@@ -76,6 +81,21 @@ class Line:
     intercept: tuple[float, float, float]
     slope: tuple[float, float, float]
     r_squared: float
+
+    def beyond(self, needed: float, stored: float) -> float:
+        """How many bits more are needed than the line says."""
+        return needed - self.intercept[0] - self.slope[0] * stored
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """The mean of what a family's runs need beyond the line, with its interval: at what they store, and at what they
+    would store if their facts were independent."""
+
+    family: str
+    runs: int
+    at_stored: tuple[float, float, float]
+    at_independent: tuple[float, float, float]
 
 
 def rounded(tensor: NDArray[Any], bits: int) -> NDArray[np.float64]:
@@ -140,7 +160,7 @@ def measure(run: StoredRun, parameters: Parameters) -> Measured:
     transformer = model(parameters)
     noise = noise_survived(transformer, system, config.seed)
     spread = Fraction(noise * root_mean_square(transformer.W_E[: system.entities]))
-    held = information(config.family, config.entities, config.relations)
+    held, most = (information(each, config.entities, config.relations).low for each in (config.family, INDEPENDENT))
     return Measured(
         family=config.family,
         entities=config.entities,
@@ -149,7 +169,8 @@ def measure(run: StoredRun, parameters: Parameters) -> Measured:
         seed=config.seed,
         condition=_condition(run),
         scalars=run.result.trained_scalars,
-        stored=float(held.low) / run.result.trained_scalars,
+        stored=float(held) / run.result.trained_scalars,
+        as_independent=float(most) / run.result.trained_scalars,
         needed=bits_needed(parameters, lambda tensors: accuracy(model(tensors), system)),
         noise=noise,
         row=row_bits(transformer, spread) / config.dimension if noise else None,
@@ -166,19 +187,45 @@ def _condition(run: StoredRun) -> str:
 
 
 def line(measured: Sequence[Measured]) -> Line | None:
-    """The line through all runs; None where they are too few, of one family, or all store the same."""
-    families = [each.family for each in measured]
-    stored = np.array([each.stored for each in measured])
-    if len(measured) < FEWEST or len(set(families)) < 2 or np.ptp(stored) == 0:
+    """The line through the runs of independent bijections; None where they are too few, or all store the same."""
+    runs = [each for each in measured if each.family == INDEPENDENT]
+    stored = np.array([each.stored for each in runs])
+    if len(runs) < FEWEST or np.ptp(stored) == 0 or len(set(map(_group, runs))) < 3:
         return None
-    groups = np.unique(families, return_inverse=True)[1]
-    design = statsmodels.api.add_constant(stored)
-    fit = statsmodels.api.OLS([each.needed for each in measured], design).fit(
-        cov_type="cluster", cov_kwds={"groups": groups}, use_t=True
-    )
+    fit = _fitted([each.needed for each in runs], statsmodels.api.add_constant(stored), runs)
     ends = fit.conf_int()
     intercept, slope = ((float(fit.params[i]), float(ends[i][0]), float(ends[i][1])) for i in range(2))
     return Line(intercept, slope, float(fit.rsquared))
+
+
+def beyond(measured: Sequence[Measured], given: Line) -> list[Beyond]:
+    """What each family but independent bijections needs beyond the line, where three sizes or conditions of it are
+    known."""
+    found = []
+    for family in dict.fromkeys(each.family for each in measured if each.family != INDEPENDENT):
+        runs = [each for each in measured if each.family == family]
+        if len(set(map(_group, runs))) >= 3:
+            at = [_mean(runs, [given.beyond(each.needed, each.stored) for each in runs])]
+            at.append(_mean(runs, [given.beyond(each.needed, each.as_independent) for each in runs]))
+            found.append(Beyond(family, len(runs), *at))
+    return found
+
+
+def _mean(runs: Sequence[Measured], values: Sequence[float]) -> tuple[float, float, float]:
+    fit = _fitted(values, np.ones(len(values)), runs)
+    low, high = fit.conf_int()[0]
+    return float(fit.params[0]), float(low), float(high)
+
+
+def _fitted(values: Sequence[float], design: Any, runs: Sequence[Measured]) -> Any:
+    groups = np.unique([str(_group(each)) for each in runs], return_inverse=True)[1]
+    model = statsmodels.api.OLS(np.asarray(values, float), design)
+    return model.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+
+
+def _group(run: Measured) -> tuple[int, int, int, str]:
+    """What runs of one size, dimension and condition share."""
+    return run.entities, run.relations, run.dimension, run.condition
 
 
 def measure_store(path: Path, show: Callable[[int, str], None]) -> list[Measured]:
@@ -208,39 +255,53 @@ def as_json(measured: Sequence[Measured]) -> str:
         {
             "provenance": provenance("cpu"),
             "line": None if found is None else asdict(found),
+            "beyond": [] if found is None else [asdict(each) for each in beyond(measured, found)],
             "measured": [asdict(each) for each in measured],
         }
     )
 
 
-def _median(values: Sequence[float | None]) -> str:
-    known = [each for each in values if each is not None]
-    return f"{median(known):.3g}" if known else "–"
-
-
 def as_text(measured: Sequence[Measured], width: int | None = None) -> str:
-    """A line a family and size: medians over its runs; then the line through all."""
+    """A line a family and size, medians over its runs; then the line through independent bijections, and what each
+    other family needs beyond it."""
     groups: dict[tuple[str, int, int], list[Measured]] = {}
     for each in measured:
         groups.setdefault((each.family, each.entities, each.relations), []).append(each)
+    names = ("stored", "as_independent", "needed", "noise", "row")
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            *group,
-            len(own),
-            *(_median([getattr(each, name) for each in own]) for name in ("stored", "needed", "noise", "row")),
-        )
+        (*group, len(own), *(_median([getattr(each, name) for each in own]) for name in names))
         for group, own in groups.items()
     )
-    heads = ("family", "entities", "relations", "runs", "stored", "needed", "noise", "row bits")
-    notes = [
-        "Medians. stored: bits of the facts a scalar that learns; needed: bits of each tensor's entries; noise: of the "
-        "rows, over their root mean square; row bits: log2(1 + A/2δ) a coordinate under it (T13)."
-    ]
+    heads = ("family", "entities", "relations", "runs", "stored", "if independent", "needed", "noise", "row bits")
+    notes = (
+        "Medians. stored: bits of the facts a scalar that learns; if independent: those of as many independent "
+        "bijections; needed: bits of each tensor's entries; noise: of the rows, over their root mean square; row bits: "
+        "log2(1 + A/2δ) a coordinate under it (T13).",
+    )
+    text = render(Table("Precision of trained weights", heads, rows, notes, keys=3), "table", width)
     found = line(measured)
-    if found is not None:
-        (a, a_low, a_high), (b, b_low, b_high) = found.intercept, found.slope
-        notes.append(
-            f"needed = {a:.2f} [{a_low:.2f}, {a_high:.2f}] + {b:.2f} [{b_low:.2f}, {b_high:.2f}] times stored; "
-            f"R² = {found.r_squared:.2f} over {len(measured)} runs"
-        )
-    return render(Table("Precision of trained weights", heads, rows, tuple(notes), keys=3), "table", width)
+    return text if found is None else text + "\n" + _beyond_text(measured, found, width)
+
+
+def _beyond_text(measured: Sequence[Measured], found: Line, width: int | None) -> str:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (each.family, each.runs, interval(each.at_stored), interval(each.at_independent))
+        for each in beyond(measured, found)
+    )
+    notes = (
+        f"The line: needed = {interval(found.intercept)} + {interval(found.slope)} times stored, R² = "
+        f"{found.r_squared:.2f}, of the runs of independent bijections.",
+    )
+    heads = ("family", "runs", "at stored", "at if independent")
+    return render(Table("Bits needed beyond the line", heads, rows, notes, keys=1), "table", width)
+
+
+def interval(values: tuple[float, float, float]) -> str:
+    """A number with its interval, two places each."""
+    value, low, high = (f"{each + 0:.2f}" for each in values)
+    return f"{value} [{low}, {high}]"
+
+
+def _median(values: Sequence[float | None]) -> str:
+    known = [each for each in values if each is not None]
+    return f"{median(known):.3g}" if known else "–"

@@ -86,31 +86,63 @@ def test_a_model_that_is_wrong_survives_no_noise() -> None:
     assert noise_survived(wrong, SYSTEM, 0) == 0
 
 
-def planted(family: str, stored: float, needed: int) -> Measured:
-    return Measured(family, 64, 16, 8, 0, "2000 steps", 100, stored, needed, 0.01, 3.0)
+def planted(family: str, dimension: int, stored: float, independent: float, needed: float) -> Measured:
+    return Measured(
+        family,
+        64,
+        16,
+        dimension,
+        0,
+        "2000 steps",
+        100,
+        stored,
+        independent,
+        needed,
+        0.01,
+        3.0,  # type: ignore[arg-type]
+    )
 
 
-def test_the_line_is_found_and_its_interval_holds_it() -> None:
-    runs = [planted(family, s / 4, 3 + s) for s in range(8) for family in ("independent", "synonyms", "maps")]
-    found = line(runs)
+def test_the_line_is_that_of_independent_facts_and_its_interval_holds_it() -> None:
+    runs = [planted("independent", s, s / 4, s / 4, 3 + s) for s in range(8) for _ in range(3)]
+    others = [planted("xor", s, 0.1, s / 4, 17) for s in range(8)]
+    found = line(runs + others)
     assert found is not None
     assert found.intercept[0] == pytest.approx(3)
     assert found.slope[0] == pytest.approx(4)
     assert found.r_squared == pytest.approx(1)
     generator = np.random.default_rng(0)
-    noisy = [dataclasses.replace(each, needed=each.needed + int(generator.integers(-2, 3))) for each in runs]
-    again = line(noisy)
+    again = line([dataclasses.replace(each, needed=each.needed + int(generator.integers(-2, 3))) for each in runs])
     assert again is not None
     assert again.slope[1] < 4 < again.slope[2]
     assert again.r_squared < 1
 
 
+def test_what_is_stored_as_independent_lies_on_the_line_there_and_what_is_compressed_elsewhere() -> None:
+    runs = [planted("independent", s, s / 4, s / 4, 3 + s) for s in range(8) for _ in range(3)]
+    runs += [planted("inverses", s, s / 8, s / 4, 3 + s) for s in range(8)]
+    runs += [planted("synonyms", s, s / 8, s / 4, 3 + s / 2) for s in range(8)]
+    runs += [planted("maps", s, s / 8, s / 4, 3) for s in range(2)]
+    found = line(runs)
+    assert found is not None
+    inverses, synonyms = quantised.beyond(runs, found)  # of maps too little is known
+    assert (inverses.family, inverses.at_independent[0]) == ("inverses", pytest.approx(0))
+    assert inverses.at_stored[0] == pytest.approx(1.75)
+    assert inverses.at_stored[1] < 1.75 < inverses.at_stored[2]
+    assert (synonyms.family, synonyms.at_stored[0]) == ("synonyms", pytest.approx(0))
+    assert synonyms.at_independent[0] == pytest.approx(-1.75)
+    text = quantised.as_text(runs, 100)
+    assert "3.00 [3.00, 3.00] + 4.00 [4.00, 4.00] times stored" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
 @pytest.mark.parametrize(
     "runs",
     [
-        [planted("maps", s / 4, s) for s in range(20)],
-        [planted(family, 1.0, 3) for family in ("maps", "xor")] * 8,
-        [planted("maps", 1.0, 3), planted("xor", 2.0, 4)],
+        [planted("maps", s, s / 4, s / 4, s) for s in range(20)],
+        [planted("independent", s, 1.0, 1.0, 3) for s in range(20)],
+        [planted("independent", s % 2, s % 2, s % 2, 3) for s in range(20)],
+        [planted("independent", s, s, s, s) for s in range(9)],
     ],
 )
 def test_no_line_goes_through_too_little(runs: list[Measured]) -> None:
