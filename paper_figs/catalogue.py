@@ -69,6 +69,12 @@ STRUCTURE = Source(
     "georecall compare --preset structure --store structure.sqlite --json paper_figs/results/structure.json",
 )
 
+PRECISION = Source(
+    "precision.json",
+    "georecall runs precision --store structure.sqlite --json paper_figs/results/precision.json "
+    f"(after {STRUCTURE.command})",
+)
+
 FIGURES: dict[str, FigureEntry] = {
     each.name: each
     for each in (
@@ -183,6 +189,17 @@ FIGURES: dict[str, FigureEntry] = {
             "compositions, in dimensions. What the sweep has not reached is missing.",
             ("E9", "T14"),
             (STRUCTURE,),
+        ),
+        FigureEntry(
+            "trained_precision",
+            "The precision that trained weights need",
+            "Of the runs of E9 that memorise: (a) bits that each tensor's entries need for accuracy 0.99, against the "
+            "bits of the facts for each scalar that learns; a point is the mean of one family, size, dimension and "
+            "condition, the line is that of independent bijections. (b) What each family needs beyond the line, with "
+            "95 % intervals: inverses, involutions, compositions and maps need what as many independent bijections "
+            "would, synonyms and half-shared pairs what they hold. T13 says what noise such rows can survive.",
+            ("E9", "T13"),
+            (PRECISION,),
         ),
         FigureEntry(
             "probing",

@@ -29,8 +29,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import statsmodels.api
-import torch
 from numpy.typing import NDArray
 
 from bounds.counting.families import information
@@ -39,8 +37,6 @@ from constructions.noise.perturbation import row_bits
 from empirical.execution.provenance import provenance
 from empirical.execution.records import as_lines
 from empirical.execution.store import Store, StoredRun, open_store
-from empirical.models.conversion import to_transformer
-from empirical.models.model import system_of
 from empirical.models.runs import MEMORISED_AT
 from theory import FactSystem, InputError, Transformer
 from theory.definitions.transformer import run_with_cache
@@ -55,7 +51,7 @@ Parameters = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunPrecision:
     """One run: its sizes, the bits that it stores a scalar, those that it would store if its facts were independent
     bijections, those that its tensors need, the noise that it survives; `row` is None where that is none.
     """
@@ -145,8 +141,13 @@ def root_mean_square(rows: NDArray[Any]) -> float:
     return float(np.sqrt((np.asarray(rows, np.float64) ** 2).mean()))
 
 
-def measure(run: StoredRun, parameters: Parameters) -> Measured:
+def measure(run: StoredRun, parameters: Parameters) -> RunPrecision:
     """What one run that has memorised needs and survives."""
+    import torch
+
+    from empirical.models.conversion import to_transformer
+    from empirical.models.model import system_of
+
     config = run.result.config
 
     system = system_of(config)
@@ -161,7 +162,7 @@ def measure(run: StoredRun, parameters: Parameters) -> Measured:
     noise = noise_survived(transformer, system, config.seed)
     spread = Fraction(noise * root_mean_square(transformer.W_E[: system.entities]))
     held, most = (information(each, config.entities, config.relations).low for each in (config.family, INDEPENDENT))
-    return Measured(
+    return RunPrecision(
         family=config.family,
         entities=config.entities,
         relations=config.relations,
@@ -186,19 +187,19 @@ def _condition(run: StoredRun) -> str:
     return ", ".join([*said, f"{config.steps} steps"])
 
 
-def line(measured: Sequence[Measured]) -> Line | None:
+def line(measured: Sequence[RunPrecision]) -> Line | None:
     """The line through the runs of independent bijections; None where they are too few, or all store the same."""
     runs = [each for each in measured if each.family == INDEPENDENT]
     stored = np.array([each.stored for each in runs])
     if len(runs) < FEWEST or np.ptp(stored) == 0 or len(set(map(_group, runs))) < 3:
         return None
-    fit = _fitted([each.needed for each in runs], statsmodels.api.add_constant(stored), runs)
+    fit = _fitted([each.needed for each in runs], np.column_stack([np.ones(len(runs)), stored]), runs)
     ends = fit.conf_int()
     intercept, slope = ((float(fit.params[i]), float(ends[i][0]), float(ends[i][1])) for i in range(2))
     return Line(intercept, slope, float(fit.rsquared))
 
 
-def beyond(measured: Sequence[Measured], given: Line) -> list[Beyond]:
+def beyond(measured: Sequence[RunPrecision], given: Line) -> list[Beyond]:
     """What each family but independent bijections needs beyond the line, where three sizes or conditions of it are
     known."""
     found = []
@@ -211,28 +212,30 @@ def beyond(measured: Sequence[Measured], given: Line) -> list[Beyond]:
     return found
 
 
-def _mean(runs: Sequence[Measured], values: Sequence[float]) -> tuple[float, float, float]:
+def _mean(runs: Sequence[RunPrecision], values: Sequence[float]) -> tuple[float, float, float]:
     fit = _fitted(values, np.ones(len(values)), runs)
     low, high = fit.conf_int()[0]
     return float(fit.params[0]), float(low), float(high)
 
 
-def _fitted(values: Sequence[float], design: Any, runs: Sequence[Measured]) -> Any:
+def _fitted(values: Sequence[float], design: Any, runs: Sequence[RunPrecision]) -> Any:
+    from statsmodels.regression.linear_model import OLS
+
     groups = np.unique([str(_group(each)) for each in runs], return_inverse=True)[1]
-    model = statsmodels.api.OLS(np.asarray(values, float), design)
+    model = OLS(np.asarray(values, float), design)
     return model.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
 
 
-def _group(run: Measured) -> tuple[int, int, int, str]:
+def _group(run: RunPrecision) -> tuple[int, int, int, str]:
     """What runs of one size, dimension and condition share."""
     return run.entities, run.relations, run.dimension, run.condition
 
 
-def measure_store(path: Path, show: Callable[[int, str], None]) -> list[Measured]:
+def measure_store(path: Path, show: Callable[[int, str], None]) -> list[RunPrecision]:
     """Every run of one hop in the store that has memorised and whose weights were kept; `show(number, family)` is
     called after each. InputError where there is none.
     """
-    found: list[Measured] = []
+    found: list[RunPrecision] = []
     with open_store(path, read_only=True) as store:
         for run in _memorised(store):
             found.append(measure(run, store.load_weights(run.result.config.key)))
@@ -248,7 +251,7 @@ def _memorised(store: Store) -> Iterator[StoredRun]:
             yield run
 
 
-def as_json(measured: Sequence[Measured]) -> str:
+def as_json(measured: Sequence[RunPrecision]) -> str:
     """The record: the line, every run, and the versions that measured them."""
     found = line(measured)
     return as_lines(
@@ -261,10 +264,10 @@ def as_json(measured: Sequence[Measured]) -> str:
     )
 
 
-def as_text(measured: Sequence[Measured], width: int | None = None) -> str:
+def as_text(measured: Sequence[RunPrecision], width: int | None = None) -> str:
     """A line a family and size, medians over its runs; then the line through independent bijections, and what each
     other family needs beyond it."""
-    groups: dict[tuple[str, int, int], list[Measured]] = {}
+    groups: dict[tuple[str, int, int], list[RunPrecision]] = {}
     for each in measured:
         groups.setdefault((each.family, each.entities, each.relations), []).append(each)
     names = ("stored", "as_independent", "needed", "noise", "row")
@@ -283,7 +286,7 @@ def as_text(measured: Sequence[Measured], width: int | None = None) -> str:
     return text if found is None else text + "\n" + _beyond_text(measured, found, width)
 
 
-def _beyond_text(measured: Sequence[Measured], found: Line, width: int | None) -> str:
+def _beyond_text(measured: Sequence[RunPrecision], found: Line, width: int | None) -> str:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (each.family, each.runs, interval(each.at_stored), interval(each.at_independent))
         for each in beyond(measured, found)

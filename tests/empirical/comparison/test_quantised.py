@@ -17,7 +17,7 @@ from constructions.weights import t1, t1b, t13
 from empirical.comparison import quantised
 from empirical.comparison.quantised import (
     NOISES,
-    Measured,
+    RunPrecision,
     accuracy,
     bits_needed,
     line,
@@ -86,8 +86,8 @@ def test_a_model_that_is_wrong_survives_no_noise() -> None:
     assert noise_survived(wrong, SYSTEM, 0) == 0
 
 
-def planted(family: str, dimension: int, stored: float, independent: float, needed: float) -> Measured:
-    return Measured(
+def planted(family: str, dimension: int, stored: float, independent: float, needed: float) -> RunPrecision:
+    return RunPrecision(
         family,
         64,
         16,
@@ -145,7 +145,7 @@ def test_what_is_stored_as_independent_lies_on_the_line_there_and_what_is_compre
         [planted("independent", s, s, s, s) for s in range(9)],
     ],
 )
-def test_no_line_goes_through_too_little(runs: list[Measured]) -> None:
+def test_no_line_goes_through_too_little(runs: list[RunPrecision]) -> None:
     assert line(runs) is None
     assert "R²" not in quantised.as_text(runs)
 
