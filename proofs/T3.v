@@ -42,6 +42,10 @@ Definition t3 : weights :=
      attends := Hardmax; adds := false; masked := false |}.
 End Weights.
 
+(** Head h, asked from position n, scores [target] above every other position, by [gap] at least. *)
+Definition attends_by (W : weights) (L : layer) (st : nat -> nat -> int) (n h target : nat) (gap : int) : Prop :=
+  forall s, (s <= n)%N -> s != target -> score W L (st n) (st s) h + gap <= score W L (st n) (st target) h.
+
 (** ** Sums of the block coordinates *)
 
 Lemma sum_block R q r : \sum_(j < R * q) (if (j %/ q == r)%N then 1 else 0) = (if (r < R)%N then q%:Z else 0) :> int.

@@ -50,16 +50,16 @@ Variables (F : realFieldType) (N R k b : nat).
 
 Definition T3_parabola_model (g : fact_system N R) := over F N R N (t3_parabola N R k b (table g)).
 
-(** Every chain of thought for k hops is right at every step, with margin at least 1. *)
-Theorem T3_parabola (g : fact_system N R) : (2 <= N)%N -> (1 <= R)%N -> (1 <= k)%N -> (1 <= b)%N ->
-  answers_chain_with_margin (T3_parabola_model g) k (iota 1 k) 1 g.
+(** Both heads read what they are meant to, by a gap of the last position, τ. *)
+Lemma parabola_reads (g : fact_system N R) (x : 'I_N) (w : k.-tuple 'I_R) i n (tokens : n.+1.-tuple 'I_(N + R)) :
+    (2 <= N)%N -> (1 <= R)%N -> (1 <= k)%N -> (1 <= b)%N -> (i < k)%N -> tval tokens = begun g x w (iota 1 i) ->
+  let W := t3_parabola N R k b (table g) in
+  let L := t3_layer N R b 2 (parabola_offset N R k b) (parabola_query N R k b) (parabola_key N R b) in
+  attends_by W L (stream_at W tokens) n 0 i.+1 n /\ attends_by W L (stream_at W tokens) n 1 (current_at k i) n.
 Proof.
-move=> N2 R1 k1 b1 x w; apply: emits_steps => done l rest n tokens lengths is_begun.
-have [done_i -> i_k] := each_step lengths; set i := size done in done_i i_k *; rewrite done_i in is_begun.
+move=> N2 R1 k1 b1 i_k is_begun W L; pose st := stream_at W tokens.
 have n_i := n_step is_begun; have q0 := code_digits_gt0 N2 b1.
 set q := code_digits N b in q0; pose e := (R * q)%N; pose most := (e * (2 ^ b).-1)%N.
-pose W := t3_parabola N R k b (table g); pose st := stream_at W tokens.
-pose L := t3_layer N R b 2 (parabola_offset N R k b) (parabola_query N R k b) (parabola_key N R b).
 have place t j : st t (e + j)%N = parabola_place t j.
   exact: (@st_place N R b g 2 2 _ parabola_place _ _ n tokens t j).
 have st_e t : st t e = t%:Z by rewrite -[e]addn0 place.
@@ -90,13 +90,25 @@ have any_low t : (t <= n)%N -> \sum_(j < e) st t j <= most%:Z.
 have relation_low t : (t < k)%N -> \sum_(j < e) st t.+1 j <= - (most.+1 * k + 1)%N%:Z.
   move=> t_k; rewrite (sum_relation _ _ _ _ _ _ N2 R1 k1 b1 i_k is_begun t_k) ler_opp2 lez_nat.
   exact: offset_enough.
-apply: (t3_step F N2 R1 k1 b1 i_k is_begun) => s s_n differ; rewrite -/W -/L -/st.
-  by rewrite !score0 ltr_pmul2l //; nia.
-rewrite !score1 ltr_pmul2l //; have := any_low s s_n; rewrite n_i in s_n.
+have by_n u v : u + 1 <= v -> n%:Z * u + n%:Z <= n%:Z * v by move=> uv; rewrite -[X in _ + X]mulr1 -mulrDr ler_pmul2l.
+split=> s s_n differ; rewrite -/st; first by rewrite !score0; apply: by_n; nia.
+rewrite !score1; apply: by_n; have := any_low s s_n; rewrite n_i in s_n.
 move: current_low differ; rewrite /current_at; case e_i : i s_n => [|i'] s_n low differ.
   case: s s_n differ => [//|s] s_n _ _; have := relation_low s; rewrite addn0 in s_n; move/(_ s_n).
   by move: low; move: (\sum_(j < e) _) (\sum_(j < e) _) => u v; nia.
 by move: low; move: (\sum_(j < e) _) (\sum_(j < e) _) => u v; nia.
+Qed.
+
+(** Every chain of thought for k hops is right at every step, with margin at least 1. *)
+Theorem T3_parabola (g : fact_system N R) : (2 <= N)%N -> (1 <= R)%N -> (1 <= k)%N -> (1 <= b)%N ->
+  answers_chain_with_margin (T3_parabola_model g) k (iota 1 k) 1 g.
+Proof.
+move=> N2 R1 k1 b1 x w; apply: emits_steps => done l rest n tokens lengths is_begun.
+have [done_i -> i_k] := each_step lengths; rewrite done_i in is_begun.
+have [reads0 reads1] := parabola_reads N2 R1 k1 b1 i_k is_begun.
+have n0 : 0 < n%:Z by rewrite ltz_nat (n_step is_begun); lia.
+by apply: (t3_step F N2 R1 k1 b1 i_k is_begun) => s s_n differ;
+   [have := reads0 s s_n differ | have := reads1 s s_n differ]; apply: lt_le_trans; rewrite ltr_addl.
 Qed.
 
 (** d = R·⌈p/b⌉ + 2, and one block, of width R·⌈p/b⌉. *)

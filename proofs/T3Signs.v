@@ -149,17 +149,17 @@ Variables (F : realFieldType) (N R k b : nat).
 
 Definition T3_signs_model (g : fact_system N R) := over F N R N (t3_signs N R k b (table g)).
 
-(** Every chain of thought for k hops is right at every step, with margin at least 1. *)
-Theorem T3_signs (g : fact_system N R) : (2 <= N)%N -> (1 <= R)%N -> (1 <= k)%N -> (1 <= b)%N ->
-  answers_chain_with_margin (T3_signs_model g) k (iota 1 k) 1 g.
+(** Both heads read what they are meant to, by a gap of 2. *)
+Lemma signs_reads (g : fact_system N R) (x : 'I_N) (w : k.-tuple 'I_R) i n (tokens : n.+1.-tuple 'I_(N + R)) :
+    (2 <= N)%N -> (1 <= R)%N -> (1 <= k)%N -> (1 <= b)%N -> (i < k)%N -> tval tokens = begun g x w (iota 1 i) ->
+  let W := t3_signs N R k b (table g) in
+  let L := t3_layer N R b (position_bits k).+1 (signs_offset N R k b) (signs_query N R k b) (signs_key N R k b) in
+  attends_by W L (stream_at W tokens) n 0 i.+1 2 /\ attends_by W L (stream_at W tokens) n 1 (current_at k i) 2.
 Proof.
-move=> N2 R1 k1 b1 x w; apply: emits_steps => done l rest n tokens lengths is_begun.
-have [done_i -> i_k] := each_step lengths; set i := size done in done_i i_k *; rewrite done_i in is_begun.
+move=> N2 R1 k1 b1 i_k is_begun W L; pose st := stream_at W tokens.
 have n_i := n_step is_begun; have q0 := code_digits_gt0 N2 b1.
 set q := code_digits N b in q0; pose e := (R * q)%N; pose most := (e * (2 ^ b).-1)%N; pose a := position_bits k.
 have a0 : (0 < a)%N by apply: code_bits_gt0; lia.
-pose W := t3_signs N R k b (table g); pose st := stream_at W tokens.
-pose L := t3_layer N R b a.+1 (signs_offset N R k b) (signs_query N R k b) (signs_key N R k b).
 have place t j : st t (e + j)%N = signs_place k t j.
   exact: (@st_place N R b g (2 * a) a.+1 _ (signs_place k) _ _ n tokens t j).
 have here t c : (c < a)%N -> st t (e + c)%N = position_sign k t c by move=> c_a; rewrite place /signs_place -/a c_a.
@@ -203,9 +203,9 @@ have any_low t : (t <= n)%N -> \sum_(j < e) st t j <= most%:Z.
 have relation_low t : (t < k)%N -> \sum_(j < e) st t.+1 j <= - (2 * signs_scale N R b * a + 2)%N%:Z.
   move=> t_k; rewrite (sum_relation _ _ _ _ _ _ N2 R1 k1 b1 i_k is_begun t_k) ler_opp2 lez_nat.
   exact: offset_enough.
-have scale_most : (most < 2 * signs_scale N R b)%N.
+have scale_most : (most.+1 < 2 * signs_scale N R b)%N.
   by rewrite /signs_scale -/q -/e -/most; have := divn_eq most.+1 2; have := ltn_pmod most.+1 (isT : 0 < 2)%N; lia.
-apply: (t3_step F N2 R1 k1 b1 i_k is_begun) => s s_n differ; rewrite -/W -/L -/st.
+split=> s s_n differ; rewrite -/st.
   rewrite !score0 agreement_same; have : (s < 2 * k)%N by lia.
   have i_2k : (i.+1 < 2 * k)%N by lia.
   move=> s_2k; have := @agreement_positions k k1 i.+1 s i_2k s_2k; rewrite eq_sym in differ; move/(_ differ); rewrite -/a.
@@ -221,6 +221,17 @@ have := @agreement_positions k k1 n s; rewrite -e_i -n_i in low differ *; rewrit
 have n_2k : (n < 2 * k)%N by case/andP: n_late.
 move/(_ n_2k s_2k differ); rewrite agreement_same.
 by move: low; move: (\sum_(j < e) _) (\sum_(j < e) _) (agreement _ _ _) => u v z; nia.
+Qed.
+
+(** Every chain of thought for k hops is right at every step, with margin at least 1. *)
+Theorem T3_signs (g : fact_system N R) : (2 <= N)%N -> (1 <= R)%N -> (1 <= k)%N -> (1 <= b)%N ->
+  answers_chain_with_margin (T3_signs_model g) k (iota 1 k) 1 g.
+Proof.
+move=> N2 R1 k1 b1 x w; apply: emits_steps => done l rest n tokens lengths is_begun.
+have [done_i -> i_k] := each_step lengths; rewrite done_i in is_begun.
+have [reads0 reads1] := signs_reads N2 R1 k1 b1 i_k is_begun.
+by apply: (t3_step F N2 R1 k1 b1 i_k is_begun) => s s_n differ;
+   [have := reads0 s s_n differ | have := reads1 s s_n differ]; apply: lt_le_trans; rewrite ltr_addl.
 Qed.
 
 (** d = R·⌈p/b⌉ + 2·⌈log2 2k⌉, and one block, of width R·⌈p/b⌉. *)

@@ -84,6 +84,10 @@ CASES = (
     Case("T2e", "tied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} true g", HOPS),
     Case("T3", "parabola", "T3Parabola", lambda n, r, s: f"t3_parabola {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3", "signs", "T3Signs", lambda n, r, s: f"t3_signs {n} {r} {s.hops} {s.bits} g", HOPS),
+    Case(
+        "T3", "parabola, softmax", "T3Softmax", lambda n, r, s: f"t3_parabola_softmax {n} {r} {s.hops} {s.bits} g", HOPS
+    ),
+    Case("T3", "signs, softmax", "T3Softmax", lambda n, r, s: f"t3_signs_softmax {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T6", "linear", "T6", lambda n, r, s: f"t6 {n} {r} g", SINGLE),
 )
 

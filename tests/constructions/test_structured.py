@@ -35,12 +35,12 @@ def test_every_query_is_right_by_the_definition_too(made: Entry, system: FactSys
     """Checked, certified, and evaluated by what shares no code with either."""
     model, asked = made.build(system, Setting()), made.asked.system(system)
     assert asked.relations == made.asked.number(system.relations)
-    checked, certified = check_every_query(model, asked, Task(), 4), certify(model, asked, Task(), 4)
+    checked, certified = check_every_query(model, asked, Task(), 2), certify(model, asked, Task(), 2)
     assert checked.holds
     assert certified.holds
-    assert checked.margin == 4
+    assert checked.margin == 2
     if asked.entities * asked.relations <= 40:
-        assert truth(model, asked, Task()).low == 4
+        assert truth(model, asked, Task()).low == 2
 
 
 @each
@@ -49,7 +49,7 @@ def test_larger_systems(made: Entry, entities: int, relations: int) -> None:
     for seed in range(3):
         sizes = Sizes(entities, relations, Setting(), seed)
         for row in (check_queries(made, sizes), check_certificate(made, sizes)):
-            assert (row.status, row.margin) == ("holds", 4), row.detail
+            assert (row.status, row.margin) == ("holds", 2), row.detail
             assert row.queries == entities * made.asked.number(relations)
 
 
@@ -70,8 +70,8 @@ def test_the_families_are_what_the_constructions_are_asked() -> None:
     half, base = FactSystem(inverses.answers[:8]), _base(compositions, 4)
     assert half.with_inverses() == inverses
     assert base.compositions() == compositions
-    assert check_every_query(t14.construct_inverses(half), inverses, Task(), 4).holds
-    assert check_every_query(t14.construct_compositions(base), compositions, Task(), 4).holds
+    assert check_every_query(t14.construct_inverses(half), inverses, Task(), 2).holds
+    assert check_every_query(t14.construct_compositions(base), compositions, Task(), 2).holds
 
 
 def _base(compositions: FactSystem, bases: int) -> FactSystem:
@@ -131,10 +131,10 @@ def test_a_spoilt_route_is_found(made: Entry) -> None:
     (block,) = model.blocks
     spoilt = [replace(block, W_out=block.W_out[::-1].copy()), replace(block, b_in=block.b_in + 2)]
     for wrong in (replace(model, blocks=(each,)) for each in spoilt):
-        found = check_every_query(wrong, asked, Task(), 4)
+        found = check_every_query(wrong, asked, Task(), 2)
         assert not found.holds
         assert found.counterexample is not None
-        assert not certify(wrong, asked, Task(), 4).holds
+        assert not certify(wrong, asked, Task(), 2).holds
         assert truth(wrong, asked, Task()).is_right(4) is False
     other = made.asked.system(FactSystem.random(6, 2, seed=2))
     assert not check_every_query(model, other, Task()).holds
@@ -165,8 +165,8 @@ def test_named_facts_are_asked_backwards(tmp_path: Path) -> None:
     built = run("construct", "T14", "--facts", str(table), "--out", str(model), "--system-out", str(facts))
     assert built.exit_code == 0, built.output
     answer = run("ask", str(model), "a", "next, inverse")
-    assert answer.output.startswith("c, margin 4")
-    assert run("ask", str(model), "a", "next").output.startswith("b, margin 4")
+    assert answer.output.startswith("c, margin 2")
+    assert run("ask", str(model), "a", "next").output.startswith("b, margin 2")
     backwards = table.read_text(encoding="utf-8") + "".join(f'{a},"next, inverse",{b}\n' for a, b in ("ac", "ba", "cb"))
     both = tmp_path / "both.csv"
     both.write_text(backwards, encoding="utf-8")

@@ -55,22 +55,6 @@ def sign_margin(margin: Term = 2) -> Proof:
     )
 
 
-@lemma("T14.margin", "z3", false={"scale": 1})
-def doubled_margin(scale: Term = 2) -> Proof:
-    """For every p and all distinct c, c' in {-1,+1}^p, <c, 2c> - <c', 2c> = 4h >= 4."""
-    length, inner, differing, c, other = z3.Ints("p inner h c c'")
-    return by_invariant(
-        z3.And(inner == length - 2 * differing, differing >= 0),
-        [
-            (length, z3.IntVal(0), length + 1),
-            (inner, z3.IntVal(0), inner + c * other),
-            (differing, z3.IntVal(0), differing + z3.If(c == other, 0, 1)),
-        ],
-        z3.Implies(differing >= 1, scale * (length - inner) >= 4),
-        each_step=[_is_sign(c), _is_sign(other)],
-    )
-
-
 @lemma("T1.residual-margin", "z3", false={"scale": 3})
 def margin_over_a_stream(scale: Term = 4) -> Proof:
     """For every p, all distinct c, c' in {-1,+1}^p and all s in [-3,3]^p, <c, s + 4c> - <c', s + 4c> >= 2h >= 2."""

@@ -243,16 +243,15 @@ def select(penalty: Term = 2) -> Proof:
 
 @lemma("T14.route", "z3", false={"penalty": 1})
 def route(penalty: Term = 2) -> Proof:
-    """For all real c in [-1,1] and integers m >= 0, ReLU(c + 1 - 2m) - ReLU(-c + 1 - 2m) is 2c if m = 0 and 0
-    otherwise, where both units are closed."""
-    c, m = z3.Real("c"), z3.Int("m")
-    shift = 1 - penalty * z3.ToReal(m)
-    written = relu(c + shift) - relu(-c + shift)
-    known = [between(-1, c, 1), m >= 0]
+    """For all c in {-1,+1} and integers m >= 0, ReLU(c + 1 - 2m) - ReLU(1 - 2m) is c if m = 0 and 0 otherwise, where
+    both units are closed."""
+    c, m = z3.Ints("c m")
+    shift = 1 - penalty * m
+    known = [z3.Or(c == 1, c == -1), m >= 0]
     return all_of(
         {
-            "written": by_z3(written == z3.If(m == 0, 2 * c, 0), *known),
-            "closed": by_z3(z3.And(c + shift <= 0, -c + shift <= 0), m >= 1, *known),
+            "written": by_z3(relu(c + shift) - relu(shift) == z3.If(m == 0, c, 0), *known),
+            "closed": by_z3(z3.And(c + shift <= 0, shift <= 0), m >= 1, *known),
         }
     )
 
