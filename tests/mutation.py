@@ -66,6 +66,7 @@ HELD_BY = {
     "bounds/lower/learned_readout.py": ("information", "families", "assumptions_needed"),
     "bounds/lower/maps.py": ("maps",),
     "bounds/lower/precision.py": ("precision",),
+    "bounds/lower/reversal.py": ("structured",),
     "bounds/lower/universal.py": ("information", "assumptions_needed"),
     "bounds/suite/cells.py": ("precision",),
     "bounds/suite/checks.py": ("bounds_commands",),

@@ -175,3 +175,11 @@ def test_named_facts_are_asked_backwards(tmp_path: Path) -> None:
     table.write_text("subject,relation,object\na,next,b\nb,next,a\nc,other,a\n", encoding="utf-8")
     refused = run("construct", "T14", "--facts", str(table), "--out", str(model))
     assert refused.exit_code == 2
+
+
+def test_the_bound_of_inverses_is_on_the_rows_alone_and_refuses_absurd_sizes() -> None:
+    bound = universal_inverses(5, 2)
+    assert (bound.rows, bound.shared, bound.units, bound.left_side) == (1, 0, 0, "d·b")
+    for sizes in ((1, 2), (5, 0), (10**16, 2)):
+        with pytest.raises(InputError):
+            most_answers(*sizes)

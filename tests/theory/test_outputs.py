@@ -95,6 +95,7 @@ ARGUMENTS = {
     "runs list": [],
     "runs show": ["1f"],
     "runs export": ["--out", "new.json"],
+    "runs precision": [],
     "runs prune": [],
 }
 # The file that stands for what a parameter reads, and the files that are read with it.
