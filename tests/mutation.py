@@ -90,7 +90,7 @@ HELD_BY = {
     "constructions/verification/certify_readout.py": _CERTIFICATE,
     "constructions/verification/certify_step.py": _CERTIFICATE,
     "constructions/verification/exact.py": (*_EXACT, "certificate_fractions"),
-    "constructions/verification/exhaustive.py": _EXACT,
+    "constructions/verification/exhaustive.py": (*_EXACT, "right_answers"),
     "constructions/verification/integers.py": (*_EXACT, *_CERTIFICATE),
     "constructions/verification/interval.py": ("interval", "circle"),
     "constructions/verification/result.py": ("result", "exhaustive", "interval"),

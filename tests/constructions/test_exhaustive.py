@@ -269,3 +269,11 @@ def test_a_result_says_why_it_does_not_hold() -> None:
     assert Result("fails", 3, counterexample=failure, reason="too wide").detail == str(failure)
     low = Result("undecided", 3, Fraction(-1), Fraction(2))
     assert (low.margin, low.holds, Result("holds", 3).holds) == (-1, False, True)
+
+
+def test_fractions_are_taken_as_they_are_only_when_asked_to() -> None:
+    model = t1.construct(SYSTEM)
+    halved = dataclasses.replace(model, W_U=model.W_U / 4)
+    with pytest.raises(InputError, match="a fraction; integer weights are expected"):
+        check_every_query(halved, SYSTEM, Task())
+    assert check_every_query(halved, SYSTEM, Task(), rational=True).margin == Fraction(1, 2)

@@ -219,3 +219,12 @@ def test_a_tie_between_right_answers_is_no_failure(tmp_path: Path) -> None:
     assert not check_every_query(both, facts.system, Task()).holds
     save_model(both, Task(), tmp_path / "m.safetensors", facts)
     assert ask(tmp_path / "m.safetensors", "a", ["r"]).right_too == ("c",)
+
+
+def test_the_object_that_a_model_answers_with_takes_the_place_of_the_first_entity_too() -> None:
+    """Entity 0 and entity 2 are right of (relation 0, subject 1); the model was built for 2."""
+    built = FactSystem([[1, 2, 0]])
+    right = RightAnswers(np.array([[[1, 1], [0, 2], [0, 0]]]))
+    first = FactSystem([[1, 0, 0]])
+    assert as_answered(t1.construct(built), first, Task(), right) == built
+    assert as_answered(t1.construct(first), first, Task(), right) == first
