@@ -11,12 +11,13 @@ import click
 from georecall.options import Seconds, count_option, directory_option, read_option, store_option, write_option
 from georecall.paths import ReadOrNamed, echo
 from theory.errors import InputError
-from theory.records.writing import SYSTEM
 
 
 def _facts_beside(model: Path) -> list[Path]:
     """Where `empirical.mechanism.studied_models` looks for the facts of a model's file."""
-    return [model.with_suffix(suffix) for suffix in SYSTEM.suffixes if model.name]
+    from theory.records.facts import SUFFIXES
+
+    return [model.with_suffix(suffix) for suffix in SUFFIXES if model.name]
 
 
 def _shipped(model: str) -> Path | None:
@@ -172,6 +173,24 @@ def export(store: Path, out: Path) -> None:
 
     with open_store(store, read_only=True) as opened:
         echo(f"{export_json(opened, out)} runs: {out}")
+
+
+@runs.command()
+@store_option
+@write_option("--json", "Write every run's numbers here, as JSON.")
+def precision(store: Path, json: Path | None) -> None:
+    """How many bits the numbers of each run that has memorised need, and which noise its rows survive."""
+    from empirical.comparison import quantised
+    from empirical.comparison.command import counting
+    from theory.records.console import printed_width
+    from theory.records.writing import write_atomically
+
+    with counting("runs") as show:
+        measured = quantised.measure_store(store, show)
+    echo(quantised.as_text(measured, printed_width()), nl=False)
+    if json is not None:
+        text = quantised.as_json(measured)
+        write_atomically(json, lambda file: file.write_text(text, encoding="utf-8"))
 
 
 @runs.command()

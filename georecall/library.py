@@ -46,7 +46,8 @@ def construct(
 
     Arguments:
         theorem: the identifier, such as "T1" or "T2e"; InputError for one without a construction.
-        system: the facts, R maps of N entities; T2e and T3b with a learned read-out need permutations.
+        system: the facts, R maps of N entities; T2e and T3b with a learned read-out need permutations. T14's
+            model is asked for more: `system.with_inverses()`, or `system.compositions()`.
         name: which of the theorem's constructions, such as "residual"; the first, unless given.
         hops: k, the relations in a query; ignored by theorems about one hop. Default 1.
         bits: b, the bits of an entry of a subject's row, 1 to 30; ignored where entries are signs. Default 1.

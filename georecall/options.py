@@ -49,8 +49,17 @@ def read_option(name: str, help: str, *, type: Read | None = None, **options: An
 
 
 def facts_option(help: str) -> Callable[[FC], FC]:
-    """The option that names a file of facts."""
-    return click.option("--system", "--facts", type=Read(), help=help)
+    """The options that name a file of facts, or a folder, and say what several objects of a subject mean."""
+    choice = click.option(
+        "--several",
+        type=click.Choice(["refuse", "any"]),
+        default="refuse",
+        show_default=True,
+        help="A subject with several objects of a relation: refused, or any of them is right.",
+    )
+    kinds = "a table, edges, a graph, relations or numbers (docs/facts.md)"
+    option = click.option("--system", "--facts", type=Read(), help=f"{help}: {kinds}.")
+    return lambda command: option(choice(command))
 
 
 def write_option(name: str, help: str, *, kind: Kind | None = None, **options: Any) -> Callable[[FC], FC]:

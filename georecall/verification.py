@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -57,7 +58,7 @@ class OfTheorems(click.Command):
 @seed_option
 @write_option("--json", "Write the ledger here, as JSON.")
 @read_option("--weights", "Verify this model (.safetensors), with --system.")
-@facts_option("The facts that it should recall: .csv or .tsv with names, .npy or .json.")
+@facts_option("The facts that it should recall")
 @click.option("--rational", is_flag=True, help="Take the float weights of --weights as the fractions that they are.")
 def verify(
     claims: tuple[str, ...],
@@ -71,6 +72,7 @@ def verify(
     json: Path | None,
     weights: Path | None,
     system: Path | None,
+    several: Literal["refuse", "any"],
     rational: bool,
 ) -> None:
     """Check claims (all, unless named) and print the ledger. Exit status 0 only if every one of them holds."""
@@ -87,7 +89,7 @@ def verify(
     if (entities is None) != (relations is None) or (entities is None and (hops or bits or stride)):
         raise InputError("a size needs both --entities and --relations (--hops, --bits and --stride go with them)")
     if weights is not None and system is not None:
-        finish(check_model(weights, system, rational=rational), json)
+        finish(check_model(weights, system, rational=rational, several=several), json)
     elif entities is not None and relations is not None:
         sizes = Sizes(entities, relations, Setting(hops or 2, bits or 1, stride or 1), seed)
         finish(run_all_checks(checks_of_size(in_order(claims) if claims else (), sizes)), json)
@@ -97,7 +99,7 @@ def verify(
 
 @click.command(short_help="Write the weights of a theorem's transformer.")
 @click.argument("claim")
-@facts_option("The facts to build it for, instead of random ones: .csv or .tsv with names, .npy or .json.")
+@facts_option("The facts to build it for, instead of random ones")
 @count_option("--entities", "N, of a random fact system.")
 @count_option("--relations", "R, likewise.")
 @count_option("--hops", "k, for the claims about several hops.", most=MOST_HOPS, default=2, show_default=True)
@@ -110,6 +112,7 @@ def verify(
 def construct(
     claim: str,
     system: Path | None,
+    several: Literal["refuse", "any"],
     entities: int | None,
     relations: int | None,
     hops: int,
@@ -134,8 +137,11 @@ def construct(
     else:
         if entities is not None or relations is not None:
             raise InputError("the facts say how many entities and relations there are: leave these out")
-        facts = load_facts(system)
+        facts = load_facts(system, several)
+        if system_out is not None:  # which says nothing of facts that are missing
+            facts.whole()
         built, transformer = build(chosen, Sizes(facts.system.entities, facts.system.relations, setting), facts.system)
+        facts = facts.asked(built, chosen.asked.names(facts.relations))
     save_model(transformer, chosen.task(setting), out, facts)
     if system_out is not None:
         save_system(built, system_out)

@@ -69,6 +69,12 @@ STRUCTURE = Source(
     "georecall compare --preset structure --store structure.sqlite --json paper_figs/results/structure.json",
 )
 
+PRECISION = Source(
+    "precision.json",
+    "georecall runs precision --store structure.sqlite --json paper_figs/results/precision.json "
+    f"(after {STRUCTURE.command})",
+)
+
 FIGURES: dict[str, FigureEntry] = {
     each.name: each
     for each in (
@@ -179,10 +185,21 @@ FIGURES: dict[str, FigureEntry] = {
             "E9: scalars that learn at the threshold, ρ, against the information of a family of facts, ι, both over "
             "those of independent bijections (95 % over seeds, and whatever lies between two whole dimensions). "
             "A family on the diagonal costs what it holds, one at ρ = 1 what independent relations do; below the "
-            "dotted line it is compressed by the rule. The star is what T2e could save for compositions. What the "
-            "sweep has not reached is missing.",
-            ("E9", "T2e"),
+            "dotted line it is compressed by the rule. The stars are what T14 could save for inverses and "
+            "compositions, in dimensions. What the sweep has not reached is missing.",
+            ("E9", "T14"),
             (STRUCTURE,),
+        ),
+        FigureEntry(
+            "trained_precision",
+            "The precision that trained weights need",
+            "Of the runs of E9 that memorise: (a) bits that each tensor's entries need for accuracy 0.99, against the "
+            "bits of the facts for each scalar that learns; a point is the mean of one family, size, dimension and "
+            "condition, the line is that of independent bijections. (b) What each family needs beyond the line, with "
+            "95 % intervals: inverses, involutions, compositions and maps need what as many independent bijections "
+            "would, synonyms and half-shared pairs what they hold. T13 says what noise such rows can survive.",
+            ("E9", "T13"),
+            (PRECISION,),
         ),
         FigureEntry(
             "probing",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from empirical.comparison.beside_theory import Comparison
 from empirical.comparison.curves import Curve
@@ -62,14 +62,27 @@ def record(kind: Callable[..., Record], values: Any) -> Record:
     names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(values, dict) or set(values) != names:
         raise InputError(f"one of its entries is no {getattr(kind, '__name__', kind)}")
-    for name, value in values.items():
+    made = {}
+    for name, given in values.items():
         hint = hints[name]
+        if get_origin(hint) is tuple:
+            made[name] = _tuple(name, given, get_args(hint))
+            continue
+        made[name] = value = given
         allowed = get_args(hint) if isinstance(hint, UnionType) else (hint,)
         if float in allowed and isinstance(value, int) and not isinstance(value, bool):
             continue
         if type(value) not in allowed and value not in [each for one in allowed for each in get_args(one)]:
             raise InputError(f"{name} is {value!r} in one of its entries")
-    return kind(**values)
+    return kind(**made)
+
+
+def _tuple(name: str, given: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The list of JSON as the tuple that it stands for. InputError for other entries."""
+    numbers = {int, float} if float in kinds else set(kinds)
+    if not isinstance(given, list) or len(given) != len(kinds) or not {type(each) for each in given} <= numbers:
+        raise InputError(f"{name} is {given!r} in one of its entries")
+    return tuple(given)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,14 @@ HOPS = [
 ]
 STRIDES = [
     (n, r, Setting(hops=k, stride=j, bits=b))
-    for n, r, k, j, b in ((2, 1, 3, 2, 1), (5, 2, 1, 1, 2), (5, 2, 3, 2, 1), (3, 3, 4, 2, 2), (4, 2, 5, 3, 2), (6, 2, 2, 2, 3))
+    for n, r, k, j, b in (
+        (2, 1, 3, 2, 1),
+        (5, 2, 1, 1, 2),
+        (5, 2, 3, 2, 1),
+        (3, 3, 4, 2, 2),
+        (4, 2, 5, 3, 2),
+        (6, 2, 2, 2, 3),
+    )
 ]
 
 CASES = (
@@ -88,7 +95,9 @@ CASES = (
     Case("T2e", "tied", "T2eUpper", lambda n, r, s: f"t2e {n} {r} {s.hops} true g", HOPS),
     Case("T3", "parabola", "T3Parabola", lambda n, r, s: f"t3_parabola {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3", "signs", "T3Signs", lambda n, r, s: f"t3_signs {n} {r} {s.hops} {s.bits} g", HOPS),
-    Case("T3", "parabola, softmax", "T3Softmax", lambda n, r, s: f"t3_parabola_softmax {n} {r} {s.hops} {s.bits} g", HOPS),
+    Case(
+        "T3", "parabola, softmax", "T3Softmax", lambda n, r, s: f"t3_parabola_softmax {n} {r} {s.hops} {s.bits} g", HOPS
+    ),
     Case("T3", "signs, softmax", "T3Softmax", lambda n, r, s: f"t3_signs_softmax {n} {r} {s.hops} {s.bits} g", HOPS),
     Case("T3b", "fixed", "T3b", lambda n, r, s: f"t3b_fixed {n} {r} {s.hops} {s.stride} {s.bits} g", STRIDES),
     Case("T6", "linear", "T6", lambda n, r, s: f"t6 {n} {r} g", SINGLE),

@@ -142,7 +142,11 @@ class Arguments:
         return ["verify", *given, *(["--json", self.output(".json")] if self.rng.random() < 0.2 else [])]
 
     def construct(self) -> list[str]:
-        given = [self.value(*CLAIMS), *self.sizes("entities", "relations"), *self.sometimes("--hops", "1", "2", "3")]
+        sizes = self.sizes("entities", "relations")
+        if self.rng.random() < 0.5:
+            kinds = ("facts.csv", "facts.tsv", "facts.edges", "graph.json", "relation.json", "m1.npy", "m0.json")
+            sizes = ["--facts", self.file(*kinds), *self.sometimes("--several", "any", "refuse")]
+        given = [self.value(*CLAIMS), *sizes, *self.sometimes("--hops", "1", "2", "3")]
         given += self.sometimes("--bits", "1", "2") + self.sometimes("--stride", "1", "2")
         given += self.sometimes("--name", "circle", "signs", chance=0.2) + self.sometimes("--seed", "0", "7")
         given += ["--out", self.output(".safetensors")]

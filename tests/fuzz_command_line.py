@@ -38,7 +38,7 @@ from tests.fuzz_arguments import Arguments
 from tests.fuzz_world import make_world, read_model
 from tests.helpers.places import ROOT
 from theory import Block, FactSystem, Task, Transformer
-from theory.records.loading import load_system
+from theory.records.facts import load_system
 from theory.records.reading import INDEX
 
 SECONDS_EACH = 30.0

@@ -50,6 +50,9 @@ def make_world(folder: Path, language_model: bool) -> dict[str, Path]:
     relation = {"name": "r", "prompt_templates": ["{} is"], "samples": samples}
     (home / "relation.json").write_text(json.dumps(relation))
     (home / "graph.json").write_text(json.dumps(_graph(FactSystem.random(4, 2, 0))))
+    (home / "facts.csv").write_text("country,capital,neighbour\nA,B,C\nC,D,A\nE,F,\n")
+    (home / "facts.tsv").write_text("subject\trelation\tobject\nA\tr\tB\nB\tr\tC\nB\ts\tA\n")
+    (home / "facts.edges").write_text("A r B\nA r C\n# none\nB s A\n")
     (home / "results").mkdir()
     verdict = {"claim": "E7", "status": "supported", "statement": "s", "numbers": {"a": 1.0}, "reason": ""}
     known = {**verdict, "as known": None, "condition": "c"}

@@ -10,6 +10,7 @@ T10       the answers of a few roots, over all systems of maps: every vector of 
 T11       the tables of all answers, over all systems, against the bound, which is met at N = 2, k = 2
 T12       models of few units on rows of one or two reals: no more vectors of answers than counted, every cell visited
 T13       at A = 2^b - 1 and noise 1/2 it is T2d at b bits; the shifted construction meets it for N = 2^p and b | p
+T14       one subject's answers to relations and their inverses, over all systems; T14's rows are below the bound
 T1e, T3c  rest on T_k and on T2c's and T2e's counts: that they are the same numbers, and the width of T1 and T2
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from math import factorial
 
 from bounds.counting.answer_vectors import answer_vectors
 from bounds.counting.brute_force import brute_force
@@ -31,6 +33,7 @@ from bounds.lower.information import universal_single_hop, universal_with_errors
 from bounds.lower.involutions import involutions
 from bounds.lower.maps import most_map_roots, universal_maps
 from bounds.lower.precision import least_noisy_dimension, least_width, most_vectors
+from bounds.lower.reversal import most_answers, universal_inverses
 from bounds.lower.universal import universal_hops, universal_width
 from bounds.suite.cells import random_row_model
 from bounds.suite.families import (
@@ -38,6 +41,7 @@ from bounds.suite.families import (
     answers_of_all_maps,
     answers_of_all_matchings,
     answers_of_all_systems,
+    answers_with_inverses,
     check_families,
 )
 from bounds.suite.learned_families import LearnedEvidence, check_learned_families
@@ -46,7 +50,7 @@ from theory.errors import InputError
 from theory.records.ledger import Check, Row
 from theory.statements.registry import evaluate
 
-CLAIMS = ("T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8", "T9", "T10", "T11", "T12", "T13")
+CLAIMS = ("T1c", "T1e", "T2c", "T2d", "T2e", "T3c", "T8", "T9", "T10", "T11", "T12", "T13", "T14")
 
 # Systems, tables and codes enumerated at most, by preset.
 SYSTEMS = {"quick": 50_000, "full": 600_000}
@@ -74,6 +78,7 @@ def checks_of_preset(claims: Sequence[str], preset: str) -> list[Check]:
         "T11": [("tables", partial(_tables, preset))],
         "T12": [("cells", partial(_cells, preset)), ("attained", _attained)],
         "T13": [("no gap under noise", _no_gap_under_noise)],
+        "T14": [("answers of inverses", partial(_with_inverses, preset)), ("read-out needed", _readout_needed)],
     }
     return [Check(claim, name, "counting", run) for claim in claims for name, run in runs.get(claim, [])]
 
@@ -280,3 +285,26 @@ def _no_gap_under_noise() -> Row:
     return _row(
         "T13", "no gap under noise", failures, f"under noise 1/2 digits of b bits are worth b bits, at {sizes} sizes"
     )
+
+
+def _with_inverses(preset: str) -> Row:
+    grid = [(n, r) for n, r in product(range(2, 7), range(1, 4)) if factorial(n) ** r <= SYSTEMS[preset]]
+    failures = []
+    for n, r in grid:
+        listed = answers_with_inverses(n, r)
+        if listed != most_answers(n, r) or sign(log2(listed) - universal_inverses(n, r).information):
+            failures.append(f"N = {n}, R = {r}: {listed} vectors of answers, and {most_answers(n, r)} are claimed")
+    coverage = f"a subject's answers to relations and their inverses, by listing every system, at {len(grid)} sizes"
+    return _row("T14", "answers of inverses", failures, coverage)
+
+
+def _readout_needed() -> Row:
+    """T14's rows, of as many bits as coordinates, hold less than a fixed read-out would need them to."""
+    grid = list(product((64, 100, 1024, 4096), range(2, 33)))
+    failures = []
+    for n, r in grid:
+        built = evaluate("T14", "dimension", entities=n, relations=r, construction="inverses")
+        if built >= universal_inverses(n, r).smallest_dimension(1):
+            failures.append(f"N = {n}, R = {r}: T14 has d = {built}, which a fixed read-out would allow")
+    coverage = f"T14's dimension is below the least with a fixed read-out, b = 1, at {len(grid)} sizes"
+    return _row("T14", "read-out needed", failures, coverage)

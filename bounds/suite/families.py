@@ -146,6 +146,15 @@ def answers_of_all_systems(entities: int, relations: int, hops: int, roots: int)
     return classes.counts()[2]
 
 
+def answers_with_inverses(entities: int, relations: int) -> int:
+    """How many vectors of answers of entity 0 to all relations and their inverses occur, over all systems."""
+    classes = _Classes()
+    for images in all_systems(entities, relations):
+        sources = (images == 0).argmax(axis=2).astype(np.int8)
+        classes.add(np.concatenate([images[:, :, 0], sources], axis=1))
+    return classes.counts()[2]
+
+
 def answers_of_all_matchings(entities: int, relations: int, hops: int, roots: int) -> int:
     """The same over all systems of R perfect matchings."""
     classes = _Classes()

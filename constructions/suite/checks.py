@@ -12,7 +12,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constructions.noise.perturbation import check_under_noise
 from constructions.noise.tolerance import tolerated
@@ -22,6 +21,7 @@ from constructions.verification import systems as many
 from constructions.verification.certificate import certify
 from constructions.verification.exact import require_integers
 from constructions.verification.exhaustive import (
+    as_answered,
     check_every_query,
     check_sampled_queries,
     queries_at_once,
@@ -34,8 +34,9 @@ from constructions.weights import t1b, t1d, t2b
 from constructions.weights.catalogue import Entry, Setting
 from theory import FactSystem, InputError, Task, Transformer, all_words
 from theory.definitions.fact_system import all_map_systems
+from theory.definitions.right_answers import RightAnswers
 from theory.definitions.transformer import Rounding
-from theory.records.facts import load_facts, load_names
+from theory.records.facts import Several, load_facts, load_names
 from theory.records.ledger import Row, Rung, Status
 from theory.records.loading import load_model_as_said
 from theory.records.reading import within
@@ -82,12 +83,12 @@ def claimed_margin(entry: Entry) -> int:
 
 
 def build(entry: Entry, sizes: Sizes, facts: FactSystem | None = None) -> tuple[FactSystem, Transformer]:
-    """The facts, a random system of these sizes unless they are given, and the model built for them. InputError,
-    naming a size that would do, for what is too large.
+    """The facts that are asked for, made from a random system of these sizes unless one is given, and the model built
+    for it. InputError, naming a size that would do, for what is too large.
     """
     require_work(entry, sizes, building)
     system = sizes.system() if facts is None else facts
-    return system, entry.build(system, sizes.setting)
+    return entry.asked.system(system), entry.build(system, sizes.setting)
 
 
 def _require_buildable(entry: Entry, sizes: Sizes) -> None:
@@ -109,12 +110,13 @@ def extent_of(entry: Entry, sizes: Sizes) -> Extent:
     """What the construction comes to at these sizes, from the registry's formulas."""
     task = entry.task(sizes.setting)
     dimension, length = _formula(entry, sizes, "dimension"), (sizes.entities - 1).bit_length()
-    read_whole = entry.theorem in ("T2e", "T6") or entry.name == "learned"
+    relations = entry.asked.number(sizes.relations)
+    read_whole = entry.theorem in ("T2e", "T6", "T14") or entry.name == "learned"
     return Extent(
         entities=sizes.entities,
-        answers=task.outputs(sizes.entities, sizes.relations),
-        queries=sizes.entities * sizes.relations**task.hops,
-        words=sizes.relations ** min(task.stride or task.hops, task.hops),
+        answers=task.outputs(sizes.entities, relations),
+        queries=sizes.entities * relations**task.hops,
+        words=relations ** min(task.stride or task.hops, task.hops),
         steps=task.steps,
         positions=task.positions,
         dimension=dimension,
@@ -232,6 +234,7 @@ def check_systems(entry: Entry, sizes: Sizes, *, classes: bool) -> Row:
         sizes.relations,
         entry.task(sizes.setting),
         claimed_margin(entry),
+        entry.asked.system,
     )
     what = (
         f"one system of each of {verdict.systems} relabelling classes" if classes else f"all {verdict.systems} systems"
@@ -255,7 +258,9 @@ def check_all_maps(entry: Entry, sizes: Sizes) -> Row:
 
 def search_for_failure(entry: Entry, setting: Setting, seed: int) -> Row:
     """Systems drawn by hypothesis, shrunk to the smallest failure if one fails."""
-    verdict = many.search_systems(_builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed)
+    verdict = many.search_systems(
+        _builder(entry, setting), entry.task(setting), claimed_margin(entry), seed=seed, asked=entry.asked.system
+    )
     row = _row(entry, Sizes(2, 1, setting, seed), "sampled", f"{verdict.systems} systems drawn at random", None)
     return _with_result(replace(row, entities=None, relations=None), verdict)
 
@@ -317,30 +322,42 @@ def check_noise(entry: Entry, sizes: Sizes) -> Row:
     return _with_result(replace(row, claim="T13", construction=entry.label), verdict)
 
 
-def check_model(weights: Path, facts: Path, *, rational: bool) -> list[Row]:
+def check_model(weights: Path, facts: Path, *, rational: bool, several: Several = "refuse") -> list[Row]:
     """A user's model against a user's facts, both from files, for the task in the model's file.
 
     Raises InputError when a file cannot be read, does not fit the other, or holds fractional weights and `rational`
     does not allow them.
     """
-    own, named = load_facts(facts), load_names(weights)
+    own, named = load_facts(facts, several), load_names(weights)
     if named is not None:
         with within(facts):
             own = own.in_order_of(named)
-    system, missing = own.system, not own.known.all()
+    system, right = own.system, own.right
     transformer, task, assumed = load_model_as_said(weights, system.entities)
     if not rational and transformer.attention != "softmax":
         require_integers(transformer)
     said = [assumed] if assumed else []
-    if missing:
-        said.append(f"{int(own.known.sum())} facts; what leads over a missing one is not asked")
+    if named is None and own.entities[0] != "0":
+        said.append("entities have the numbers in which they are first named, for the model's file has no names")
+    if not right.plain:
+        said.append(_said_of(right))
     elif not system.bijective:
         said.append("not all relations are bijections")
     note = f" ({'; '.join(said)})" if said else ""
     rows = check_transformer(
-        transformer, system, task, name=weights.name, note=note, known=own.known if missing else None
+        transformer, system, task, name=weights.name, note=note, right=None if right.plain else right
     )
     return [replace(row, detail=own.told(row.counterexample)) if row.counterexample else row for row in rows]
+
+
+def _said_of(right: RightAnswers) -> str:
+    """What is asked of facts of which some are missing or have several objects."""
+    said = f"{int(right.known.sum())} facts"
+    if not right.known.all():
+        said += "; what leads over a missing one is not asked"
+    if not right.single:
+        said += "; of several objects any is right"
+    return said
 
 
 def check_transformer(
@@ -350,14 +367,15 @@ def check_transformer(
     *,
     name: str = "model",
     note: str = "",
-    known: NDArray[np.bool_] | None = None,
+    right: RightAnswers | None = None,
 ) -> list[Row]:
     """Any model against any facts: query by query, where they can be listed, and by certificate.
 
     A certificate that is refused proves nothing and is left out, unless the queries are too many to list. Float weights
-    are taken as the fractions that they are. `note` is said with what was covered. Where only some facts are `known`
-    [R, N] they are asked one by one, and nothing else is said of the model. InputError when the model, the system and
-    the task do not fit together, and when there are missing facts and queries too many to list, or softmax.
+    are taken as the fractions that they are. `note` is said with what was covered. Where facts are missing or have
+    several objects, `right` says what is asked and what is right; what the certificate proves of a system that agrees
+    with them, it proves of them. InputError when the model, the system and the task do not fit together, when no query
+    is asked, and when there is a `right`, nothing can be listed, and the certificate is refused.
     """
     require_fit(transformer, system, task)
     row = Row(
@@ -376,20 +394,17 @@ def check_transformer(
         systems=1,
     )
     softmax = transformer.attention == "softmax"
-    queries = system.entities * system.relations**task.hops
+    queries = right.asked(task.hops) if right is not None else system.entities * system.relations**task.hops
+    if not queries:
+        raise InputError(f"the facts answer no query of {task.hops} hops")
     work = running(transformer, task, queries, queries_at_once(transformer, task.positions))
     most = MOST_LOGITS_BY_INTERVALS if softmax else MOST_LOGITS
     listed = queries * task.steps * transformer.answers <= most and not work.too_much
     if listed:
         announce(f"running all {queries} queries of {name}", work)
     rows = []
-    if known is not None:
-        if softmax or not listed:
-            raise InputError(
-                "where facts are missing each query is run, which is done under uniform and hardmax "
-                f"attention and for at most {most} logits"
-            )
-        return [_with_result(row, check_every_query(transformer, system, task, rational=True, known=known))]
+    if right is not None:
+        return _check_right(row, transformer, system, task, right, queries, listed and not softmax, note)
     if listed and softmax:
         rows.append(_with_result(row, check_every_query_by_intervals(transformer, system, task)))
     elif listed:
@@ -400,6 +415,37 @@ def check_transformer(
         rows.append(_with_result(proved, certificate))
     if all(each.status == "holds" for each in rows):
         rows += tolerated(replace(row, construction=f"{name}, noise"), transformer, system, task, note)
+    return rows
+
+
+def _check_right(
+    row: Row,
+    transformer: Transformer,
+    system: FactSystem,
+    task: Task,
+    right: RightAnswers,
+    queries: int,
+    listed: bool,
+    note: str,
+) -> list[Row]:
+    """The rows of a model where facts are missing or have several objects: every query asked, if they can be `listed`,
+    and the certificate of a system that agrees with the facts, if it holds.
+    """
+    rows = []
+    if listed:
+        row = replace(row, coverage=f"all {spelt(queries)} queries, all logits{note}")
+        rows.append(_with_result(row, check_every_query(transformer, system, task, rational=True, right=right)))
+        system = as_answered(transformer, system, task, right)
+    certificate = certify(transformer, system, task)
+    if certificate.holds:
+        proved = replace(row, rung="certificate", coverage=f"all {spelt(queries)} queries{note}")
+        rows.append(_with_result(proved, replace(certificate, queries=queries)))
+    if not rows:
+        raise InputError(
+            "where facts are missing or have several objects each query is run, which is done under uniform and "
+            f"hardmax attention and for at most {MOST_LOGITS} logits; and the certificate is refused: "
+            f"{certificate.reason}"
+        )
     return rows
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from constructions.suite import checks
 from constructions.suite.checks import Sizes
 from constructions.suite.work import Extent, certifying, enumerating, listing, perturbing
-from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entries
+from constructions.weights.catalogue import CATALOGUE, STRUCTURED, Entry, Setting, entries
 from theory import InputError
 from theory.records.ledger import Check, Row
 from theory.records.work import NO_WORK, Work
@@ -23,7 +23,7 @@ from theory.statements.registry import in_order
 
 # The claims about other theorems' constructions, and the theorems that have constructions.
 TRANSFER, SUPERPOSITION, MAPS, NOISE = "T5", "T7", "T10", "T13"
-CLAIMS = tuple(in_order({TRANSFER, SUPERPOSITION, MAPS, *(entry.theorem for entry in CATALOGUE)}))
+CLAIMS = tuple(in_order({TRANSFER, SUPERPOSITION, MAPS, *(entry.theorem for entry in (*CATALOGUE, *STRUCTURED))}))
 
 # Run in low precision too, at the medium sizes.
 ROUNDED = {"T1 plain": ("float32", "bfloat16"), "T3 parabola": ("float32",)}

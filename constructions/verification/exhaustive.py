@@ -20,6 +20,7 @@ from constructions.verification.integers import below, converted, whole
 from constructions.verification.result import Result, exact
 from theory import FactSystem, InputError, Task, Transformer
 from theory.definitions.fact_system import Words, check_count, number_of_words, words_of
+from theory.definitions.right_answers import RightAnswers
 from theory.records.ledger import Counterexample
 
 Integers = NDArray[Any]
@@ -49,27 +50,36 @@ def check_every_query(
     claimed_margin: int | Fraction = 0,
     *,
     rational: bool = False,
-    known: NDArray[np.bool_] | None = None,
+    right: RightAnswers | None = None,
 ) -> Result:
     """Rung 1: all N·R^k queries of one system, all logits. `rational` takes float weights as the fractions that they
-    are; where only some facts are `known` [R, N], queries that lead over another are not asked.
+    are. Where facts are missing or have several objects, `right` says which queries are asked, and what answers them:
+    the margin of an answer is then the largest right logit less the largest other.
     """
     chunks = all_queries(transformer, system, task)
-    if known is not None:
-        chunks = _over_known_facts(chunks, system, known)
-    return _check(transformer, system, task, claimed_margin, rational, chunks)
+    return _check(transformer, system, task, claimed_margin, rational, chunks, right)
 
 
-def _over_known_facts(
-    chunks: Iterator[tuple[Integers, Words]], system: FactSystem, known: NDArray[np.bool_]
-) -> Iterator[tuple[Integers, Words]]:
-    for subjects, words in chunks:
-        here, asked = subjects, np.ones(len(subjects), bool)
-        for relations in words.T:
-            asked &= known[relations, here]
-            here = system.answers[relations, here]
+def as_answered(transformer: Transformer, system: FactSystem, task: Task, right: RightAnswers) -> FactSystem:
+    """The system that has of each fact with several right objects the one that a single-hop model answers with, as
+    long as it is one of them; for several hops the system as it is.
+    """
+    if right.single or task.hops > 1:
+        return system
+    answers = np.array(system.answers)
+    model = ExactModel(transformer, rational=True)
+    relations, subjects = np.nonzero((right.objects != right.objects[..., :1]).any(axis=-1))
+    size = queries_at_once(transformer, task.positions)
+    for start in range(0, len(subjects), size):
+        x, word = subjects[start : start + size], relations[start : start + size, None]
+        expected = expected_answers(system, task, x, word, right)
+        asked = expected[:, 0] >= 0
+        x, word, expected = x[asked], word[asked], expected[asked]
         if asked.any():
-            yield subjects[asked], words[asked]
+            margins, emitted = run_queries(model, task, x, word, expected)
+            found = np.where(margins[-1][0] > 0, emitted[-1], expected[:, 0]) % system.entities
+            answers[word[:, 0], x] = found
+    return FactSystem(answers)
 
 
 def check_sampled_queries(
@@ -106,12 +116,18 @@ def _check(
     claimed_margin: int | Fraction,
     rational: bool,
     chunks: Iterator[tuple[Integers, Words]],
+    right: RightAnswers | None = None,
 ) -> Result:
     require_fit(transformer, system, task)
     model = ExactModel(transformer, rational=rational)
     queries, least, found = 0, None, None
     for subjects, words in chunks:
-        expected = expected_answers(system, task, subjects, words)
+        expected = expected_answers(system, task, subjects, words, right)
+        if right is not None:
+            asked = expected[:, 0] >= 0
+            subjects, words, expected = subjects[asked], words[asked], expected[asked]
+            if not asked.any():
+                continue
         margins, emitted = run_queries(model, task, subjects, words, expected)
         queries = queries + len(subjects)
         smallest = min(Fraction(whole(margin.min()), scale) for margin, scale in margins)
@@ -124,14 +140,21 @@ def _check(
             if found is None or query < (found.subject, found.word):
                 tokens = tuple(whole(step[place]) for step in emitted)
                 worst = min(Fraction(whole(margin[place]), scale) for margin, scale in margins)
-                found = Counterexample(system, *query, whole(expected[place]), tokens[-1], worst, tokens)
+                found = Counterexample(system, *query, whole(np.ravel(expected[place])[0]), tokens[-1], worst, tokens)
     if least is None:
         raise InputError("there is no query to check")
     return exact(queries, least, found)
 
 
-def expected_answers(system: FactSystem, task: Task, subjects: Integers, words: Words) -> Integers:
-    """The output number of each query's answer, shape [batch]: g_w(x), or r·N + g_r(x) with disjoint attributes."""
+def expected_answers(
+    system: FactSystem, task: Task, subjects: Integers, words: Words, right: RightAnswers | None = None
+) -> Integers:
+    """The output number of each query's answer, shape [batch]: g_w(x), or r·N + g_r(x) with disjoint attributes. With
+    `right` those of its right answers, shape [batch, answers], and -1 where it is not asked.
+    """
+    if right is not None:
+        here = right.after(subjects, words)
+        return np.where(here >= 0, here + system.entities * words[:, :1], -1) if task.disjoint_attributes else here
     here = subjects
     for hop in range(task.hops):
         here = system.answers[words[:, hop], here]
@@ -143,14 +166,17 @@ def run_queries(
 ) -> tuple[list[tuple[Integers, int]], list[Integers]]:
     """For each step, the margins (numerators [batch], denominator) and the tokens emitted [batch].
 
-    Shapes: subjects [batch], words [batch, k], expected [batch]. The last step's margin is that of the expected answer.
+    Shapes: subjects [batch], words [batch, k], expected [batch], or [batch, answers] where several are right. The last
+    step's margin is that of the expected answer, or of the best of them over those that are none.
     """
     prompt = np.concatenate([subjects[:, None], model.transformer.entities + words], axis=1)
     margins, emitted = [], []
     for step in range(task.steps):
         logits, denominator = model.logits(prompt)
-        tokens = expected if step == task.steps - 1 else logits.argmax(axis=0)
-        margin, others = margins_of(logits, tokens)
+        tokens, right = logits.argmax(axis=0), None
+        if step == task.steps - 1:
+            tokens, right = _best(logits, expected) if expected.ndim == 2 else expected, expected
+        margin, others = margins_of(logits, tokens, right)
         margins.append((margin, denominator))
         if (margin <= 0).any():
             tokens = np.where(margin <= 0, others.argmax(axis=0), tokens)
@@ -159,9 +185,15 @@ def run_queries(
     return margins, emitted
 
 
-def margins_of(logits: Integers, answers: Integers) -> tuple[Integers, Integers]:
+def _best(logits: Integers, right: Integers) -> Integers:
+    """Which of the right answers [batch, answers] has the largest logit, shape [batch]."""
+    own = logits[right.T, np.arange(logits.shape[1])]
+    return np.asarray(right[np.arange(len(right)), own.argmax(axis=0)])
+
+
+def margins_of(logits: Integers, answers: Integers, right: Integers | None = None) -> tuple[Integers, Integers]:
     """The logit of the answer less the largest other, shape [batch]; and the logits [answers, batch] with the answers'
-    own erased, which need not be a copy.
+    own erased, which need not be a copy. What is `right` too, [batch, answers], is no other and erased with it.
     """
     if logits.dtype.itemsize < 4:
         logits = converted(logits, np.float32)  # where there is a value far below all
@@ -169,7 +201,8 @@ def margins_of(logits: Integers, answers: Integers) -> tuple[Integers, Integers]
     # A difference of float32 integers can need a bit more than float32 has; int64 has room for it (exact's bound).
     wide = np.float64 if logits.dtype == np.float32 else logits.dtype
     own = converted(logits[answers, columns], wide)
-    logits[answers, columns] = logits.min() - 1 if logits.dtype == object else _lowest(logits.dtype)
+    erased = answers if right is None else right.T
+    logits[erased, columns] = logits.min() - 1 if logits.dtype == object else _lowest(logits.dtype)
     return own - converted(logits.max(axis=0), wide), logits
 
 

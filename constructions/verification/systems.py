@@ -38,17 +38,29 @@ from theory.definitions.strategies import fact_systems
 from theory.records.ledger import Counterexample
 
 Construction = Callable[[FactSystem], Transformer]
+Asked = Callable[[FactSystem], FactSystem]
 Built = tuple[Transformer, FactSystem]
 
 STACK = 1024  # systems run together at most
 
 
+def these(system: FactSystem) -> FactSystem:
+    """The facts asked for are those that the model is built for."""
+    return system
+
+
 def check_systems(
-    construct: Construction, systems: Iterable[FactSystem], task: Task, claimed_margin: int = 0
+    construct: Construction,
+    systems: Iterable[FactSystem],
+    task: Task,
+    claimed_margin: int = 0,
+    asked: Asked = these,
 ) -> Result:
-    """Every query of every system given; stops at the first counterexample. InputError when none is given."""
+    """Every query of what is `asked` of every system given; stops at the first counterexample. InputError when none is
+    given.
+    """
     found: list[Result] = []
-    for built in _stacks((construct(system), system) for system in systems):
+    for built in _stacks((construct(system), asked(system)) for system in systems):
         found.extend(_check_stack(built, task, claimed_margin))
         if not found[-1].holds:
             break
@@ -137,21 +149,37 @@ def _check_together(stack: Sequence[Built], task: Task, claimed_margin: int) -> 
 
 
 def check_all_systems(
-    construct: Construction, entities: int, relations: int, task: Task, claimed_margin: int = 0
+    construct: Construction,
+    entities: int,
+    relations: int,
+    task: Task,
+    claimed_margin: int = 0,
+    asked: Asked = these,
 ) -> Result:
     """Rung 2: all (N!)^R fact systems, every query."""
-    return check_systems(construct, all_systems(entities, relations), task, claimed_margin)
+    return check_systems(construct, all_systems(entities, relations), task, claimed_margin, asked)
 
 
 def check_all_classes(
-    construct: Construction, entities: int, relations: int, task: Task, claimed_margin: int = 0
+    construct: Construction,
+    entities: int,
+    relations: int,
+    task: Task,
+    claimed_margin: int = 0,
+    asked: Asked = these,
 ) -> Result:
     """Rung 2, one system of each class under relabelling, every query."""
-    return check_systems(construct, relabelling_classes(entities, relations), task, claimed_margin)
+    return check_systems(construct, relabelling_classes(entities, relations), task, claimed_margin, asked)
 
 
 def search_systems(
-    construct: Construction, task: Task, claimed_margin: int = 0, *, examples: int = 40, seed: int = 0
+    construct: Construction,
+    task: Task,
+    claimed_margin: int = 0,
+    *,
+    examples: int = 40,
+    seed: int = 0,
+    asked: Asked = these,
 ) -> Result:
     """Rung 0: systems drawn by hypothesis from `seed`, every query of each; the smallest failure found is the
     counterexample."""
@@ -159,7 +187,7 @@ def search_systems(
 
     def fails(system: FactSystem) -> bool:
         """Whether some query of the system fails; its verdict is appended to `verdicts` either way."""
-        verdicts.append(check_every_query(construct(system), system, task, claimed_margin))
+        verdicts.append(check_every_query(construct(system), asked(system), task, claimed_margin))
         return not verdicts[-1].holds
 
     # All that decides what is found is said here: what is not said is taken from the profile that happens to be loaded.
@@ -171,5 +199,5 @@ def search_systems(
         smallest = None
     found = None
     if smallest is not None:
-        found = check_every_query(construct(smallest), smallest, task, claimed_margin).counterexample
+        found = check_every_query(construct(smallest), asked(smallest), task, claimed_margin).counterexample
     return _together(verdicts, found)

@@ -7,10 +7,10 @@ the stride of a chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from constructions.weights import t1, t1b, t1d, t2, t2b, t2e, t3, t3b, t4, t6, t13
+from constructions.weights import t1, t1b, t1d, t2, t2b, t2e, t3, t3b, t4, t6, t13, t14
 from theory import FactSystem, InputError, Task, Transformer
 from theory.definitions.fact_system import check_count
 
@@ -35,13 +35,33 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Which relations a model is asked for that is built for R of them: `system` makes them of the facts, `number` says
+    how many they are, `names` what they are called.
+    """
+
+    system: Callable[[FactSystem], FactSystem]
+    number: Callable[[int], int]
+    names: Callable[[Sequence[str]], tuple[str, ...]]
+
+
+THESE = Asked(lambda g: g, lambda r: r, tuple)
+INVERSES_TOO = Asked(
+    FactSystem.with_inverses, lambda r: 2 * r, lambda names: (*names, *(f"{name}, inverse" for name in names))
+)
+COMPOSED = Asked(
+    FactSystem.compositions, lambda r: r * r, lambda names: tuple(f"{u}, then {v}" for u in names for v in names)
+)
+
+
+@dataclass(frozen=True)
 class Entry:
     """A construction: `build(system, setting)`, and `task(setting)`, the task that the result is for.
 
     `uses` names the parts of the setting that matter; `formulas` the construction of the registry that says what it
     costs (its own name, unless given). `exact` is False for the real-valued and softmax constructions, which are
     checked by intervals; `certified` is False where no certificate is known. `maps` is False where the relations must
-    be bijections.
+    be bijections. `asked` makes the facts that are asked for from those that it is built for.
     """
 
     theorem: str
@@ -53,6 +73,7 @@ class Entry:
     certified: bool = True
     formulas: str = ""
     maps: bool = True
+    asked: Asked = THESE
 
     @property
     def label(self) -> str:
@@ -147,6 +168,13 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry("T6", "linear", lambda g, s: t6.construct(g), disjoint),
     Entry("T13", "shifted", lambda g, s: t13.construct(g, s.bits), one_hop, BITS),
 )
+"""The constructions that are asked for the facts that they are built for."""
+
+STRUCTURED: tuple[Entry, ...] = (
+    Entry("T14", "inverses", lambda g, s: t14.construct_inverses(g), one_hop, maps=False, asked=INVERSES_TOO),
+    Entry("T14", "compositions", lambda g, s: t14.construct_compositions(g), one_hop, maps=False, asked=COMPOSED),
+)
+"""Those that are asked for more: relations that the facts determine."""
 
 
 def entry(theorem: str, name: str | None = None) -> Entry:
@@ -159,9 +187,8 @@ def entry(theorem: str, name: str | None = None) -> Entry:
 
 def entries(theorem: str) -> tuple[Entry, ...]:
     """The constructions of a theorem, the first being the one meant when none is named. InputError when it has none."""
-    found = tuple(entry for entry in CATALOGUE if entry.theorem == theorem)
+    every = (*CATALOGUE, *STRUCTURED)
+    found = tuple(entry for entry in every if entry.theorem == theorem)
     if not found:
-        raise InputError(
-            f"{theorem} has no construction; {', '.join(dict.fromkeys(e.theorem for e in CATALOGUE))} have"
-        )
+        raise InputError(f"{theorem} has no construction; {', '.join(dict.fromkeys(e.theorem for e in every))} have")
     return found

@@ -2,8 +2,8 @@
 
 A model is named by the key of a run, or the beginning of one that no other run has, whose weights lie beside the store;
 or by a file. A file of trained weights holds the run's configuration in its metadata, which says what the facts are;
-any other model, as `georecall construct` writes it, needs its facts in a file of the same name that ends in .npy or
-.json. Whatever is wrong with it is one line.
+any other model, as `georecall construct` writes it, needs its facts in a file of the same name that ends as files of
+facts do (`theory.records.facts`). Whatever is wrong with it is one line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from empirical.execution.store import open_store
 from empirical.mechanism.subject import Studied, of_run
 from empirical.models.runs import LATER, RunConfig
 from theory.errors import InputError
-from theory.records.files import load_model, load_system
+from theory.records.facts import SUFFIXES, load_facts, load_names
+from theory.records.files import load_model
 from theory.records.reading import parse_json, read_tensors, within
 
 
@@ -54,12 +55,17 @@ def _from_file(path: Path) -> Studied:
     tensors, metadata = read_tensors(path)
     if "config" in metadata:
         return trained_model(tensors, _config(metadata["config"], path), str(path))
-    for suffix in (".npy", ".json"):
-        if path.with_suffix(suffix).exists():
-            system = load_system(path.with_suffix(suffix))
-            transformer, task = load_model(path, system.entities)
-            return Studied(transformer, system, task, None, str(path))
-    raise InputError(f"{path} does not say what its facts are: put them beside it, as {path.with_suffix('.npy').name}")
+    beside = next((facts for facts in map(path.with_suffix, SUFFIXES) if facts.exists()), None)
+    if beside is None:
+        raise InputError(
+            f"{path} does not say what its facts are: put them beside it, as {path.with_suffix('.npy').name}"
+        )
+    facts, names = load_facts(beside), load_names(path)
+    with within(beside):
+        facts = facts if names is None else facts.in_order_of(names)
+        system = facts.whole()
+    transformer, task = load_model(path, system.entities)
+    return Studied(transformer, system, task, None, str(path))
 
 
 def _config(text: str, path: Path) -> RunConfig:

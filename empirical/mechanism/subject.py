@@ -129,7 +129,7 @@ def of_construction(theorem: str, system: FactSystem, setting: Setting = PLAIN, 
     """A construction of the catalogue for the system; InputError for a name that is none."""
     chosen = entry(theorem, name)
     title = f"{theorem} {chosen.name}"
-    return Studied(chosen.build(system, setting), system, chosen.task(setting), None, title)
+    return Studied(chosen.build(system, setting), chosen.asked.system(system), chosen.task(setting), None, title)
 
 
 def forward(studied: Studied, rows: Floats | None = None, words: Words | None = None) -> Pass:

@@ -2,13 +2,14 @@
 
 (a) ρ, all scalars that learn at the threshold over those of independent bijections, against ι, the information over
 theirs. On the diagonal only information costs; at ρ = 1 structure is not used; below the dotted line, halfway, a family
-is compressed by the rule. (b) The same family by family, in every setting; the tick is ι. The star is the dimension of
-T2e's construction for compositions over that of T1 for as many independent relations: what could have been saved.
-What a setting lacks is not drawn.
+is compressed by the rule. (b) The same family by family, in every setting; the tick is ι. The stars are the dimensions
+of T14's constructions for inverses and compositions over that of T1 for as many independent relations: what could have
+been saved. What a setting lacks is not drawn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,13 +29,14 @@ SIZES = (
     Look("N = 256, R = 16", PURPLE, "D", ""),
 )
 CONDITION = Look("other conditions, N = 64, R = 16", GREY, "|", "", size=5)
-THEORY = Look("T2e, dimension", BLACK, "*", "", size=8)
+THEORY = Look("T14, dimension", BLACK, "*", "", size=8)
 LINES = (
     Look("only information costs", BLACK, "", "-"),
     Look("structure is not used", BLACK, "", "--"),
     Look("halfway: the rule", BLACK, "", ":"),
 )
-CONSTRUCTED = "compositions"
+# The families that T14 has a construction for, by how many bijections it is built for where R relations are asked for.
+CONSTRUCTED: dict[str, Callable[[int], int]] = {"inverses": lambda r: r // 2, "compositions": bases}
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,11 @@ def _cost(values: Any) -> Cost:
     return Cost(part(values, "setting", str), part(values, "system", str), *figures)
 
 
-def _could(relations: int, entities: int) -> float:
-    """The dimension of T2e for the words of two letters over that of T1 for as many independent relations."""
-    letters = bases(relations)
-    words = evaluate("T2e", "dimension", entities=entities, relations=letters, hops=2, construction="untied")
-    return words / evaluate("T1", "dimension", entities=entities, relations=relations)
+def _could(family: str, relations: int = 16, entities: int = 64) -> float:
+    """The dimension of T14 for the family over that of T1 for as many independent relations."""
+    built = CONSTRUCTED[family](relations)
+    structured = evaluate("T14", "dimension", entities=entities, relations=built, construction=family)
+    return structured / evaluate("T1", "dimension", entities=entities, relations=relations)
 
 
 def _scatter(axes: Axes, shown: list[Cost], looks: dict[str, Look]) -> None:
@@ -96,7 +98,10 @@ def _scatter(axes: Axes, shown: list[Cost], looks: dict[str, Look]) -> None:
         axes.errorbar(
             [each.information], [each.rho], yerr=bars, elinewidth=0.7, capsize=1.5, **looks[each.setting].options
         )
-    axes.plot([1 / 4], [_could(16, 64)], **THEORY.options)
+    for family in CONSTRUCTED:
+        shares = [each.information for each in shown if each.system == family]
+        if shares:
+            axes.plot(shares[:1], [_could(family)], **THEORY.options)
     axes.set_xlabel("information ι")
     axes.set_ylabel("learned scalars at the threshold, ρ")
     axes.set_title("(a) cost against information")
@@ -115,8 +120,9 @@ def _rows(axes: Axes, shown: list[Cost], looks: dict[str, Look]) -> None:
             place = -row + 0.6 * ((settings.index(each.setting) + 1) / (len(settings) + 1) - 0.5)
             bars = [[each.rho - each.low], [each.high - each.rho]]
             axes.errorbar([each.rho], [place], xerr=bars, elinewidth=0.5, **looks[each.setting].options)
-    if CONSTRUCTED in families:
-        axes.plot([_could(16, 64)], [-families.index(CONSTRUCTED)], **THEORY.options)
+    for family in families:
+        if family in CONSTRUCTED:
+            axes.plot([_could(family)], [-families.index(family)], **THEORY.options)
     axes.axvline(1, linestyle="--", linewidth=0.9, color=BLACK, zorder=1)
     ticks(axes.yaxis, [-row for row in range(len(families))], [f"{each}, {shares[each]:.2f}" for each in families])
     axes.set_xlim(left=0)

@@ -47,7 +47,7 @@ def test_a_false_verdict_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_crash_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "load_facts", lambda path: [][0])
+    monkeypatch.setattr(checks, "load_facts", lambda path, several: [][0])
     assert "traceback" in kinds(of_models(Fuzz(tmp_path, seed=0), 5, monkeypatch))
 
 
@@ -76,5 +76,5 @@ def test_a_lost_input_and_a_part_of_a_file_are_found(tmp_path: Path, monkeypatch
 
 def test_what_takes_too_long_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz_command_line, "SECONDS_EACH", 0.05)
-    monkeypatch.setattr(checks, "load_facts", lambda path: time.sleep(30))
+    monkeypatch.setattr(checks, "load_facts", lambda path, several: time.sleep(30))
     assert kinds(of_models(Fuzz(tmp_path, seed=0), 2, monkeypatch)) == {"too long"}

@@ -274,6 +274,35 @@ def test_structure_is_decided_only_where_its_controls_pass() -> None:
                 }
 
 
+def controls_pass(setting: str) -> bool:
+    """Synonyms compressed, fresh systems at ρ = 1 ± 0.05."""
+    own = {each["system"]: each for each in COSTS if each["setting"] == setting}
+    synonyms = [own[name]["outcome"] for name in ("synonyms", "fourfold-synonyms") if name in own]
+    return "fresh" in own and abs(own["fresh"]["rho"] - 1) <= 0.05 and set(synonyms) == {"compressed"}
+
+
+def test_verdicts_are_counted_from_the_outcomes() -> None:
+    """Every family's verdict again: both deciding sizes, four of the five conditions, no further size against it."""
+    deciding, further = {"N=64 R=16", "N=128 R=16"}, {"N=64 R=32", "N=256 R=16"}
+    conditions = {"10,000 steps", "weight decay 0.1", "tied", "frozen read-out", "rate 0.03"}
+    status = {"compressed": "supported", "not compressed": "not supported"}
+    assert {each["setting"] for each in STRUCTURE["structure"]} == deciding | further | conditions
+    for found in STRUCTURE["verdicts"]:
+        system = found["statement"].removeprefix("training compresses ")
+        own = {
+            each["setting"]: each["outcome"]
+            for each in COSTS
+            if each["system"] == system and controls_pass(each["setting"])
+        }
+        expected = "undecided"
+        for one, other in (("compressed", "not compressed"), ("not compressed", "compressed")):
+            agree = all(own.get(setting) == one for setting in deciding)
+            robust = sum(own.get(setting) == one for setting in conditions) >= 4
+            if agree and robust and all(own.get(setting) != other for setting in further):
+                expected = status[one]
+        assert found["status"] == expected, system
+
+
 def test_the_page_says_what_the_results_say() -> None:
     """The table of docs/compression.md is that of the committed file; the message has the lines that are missing."""
     page = (ROOT / "docs" / "compression.md").read_text(encoding="utf-8")

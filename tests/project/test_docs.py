@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -32,6 +33,9 @@ PACKAGES = ("theory", "constructions", "bounds", "empirical", "paper_figs", "geo
 def test_blocks_of_a_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if path.name in NEED_TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'geometric-recall[empirical]'")
+    (tmp_path / "docs").mkdir()
+    for table in DOCS.glob("*.csv"):  # as in a clone of the repository
+        shutil.copy(table, tmp_path / "docs")
     monkeypatch.chdir(tmp_path)
     assert run_page(path) == []
 
@@ -125,6 +129,13 @@ def test_intervals_of_the_comparison_are_those_of_the_results() -> None:
     assert [each for each in told if each not in known] == []
     page += (DOCS / "compression.md").read_text(encoding="utf-8")
     assert {f"{report['runs']} runs" in page for report in reports} == {True}
+
+
+def test_intervals_of_the_readme_are_those_of_the_pages() -> None:
+    told = re.findall(r"-?\d\.\d\d \[-?\d\.\d\d, -?\d\.\d\d\]", (ROOT / "README.md").read_text(encoding="utf-8"))
+    pages = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("experiments.md", "compression.md"))
+    assert len(told) >= 5
+    assert [each for each in told if each not in pages] == []
 
 
 def means(models: list[dict[str, Any]], *path: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from bounds.suite import checks as of_bounds
 from constructions.suite import presets as of_constructions
 from constructions.suite.checks import formulas
-from constructions.weights.catalogue import CATALOGUE, Entry
+from constructions.weights.catalogue import CATALOGUE, STRUCTURED, Entry
 from paper_figs.claims import as_markdown, claim_map
 from tests.helpers.places import ROOT
 from theory.lemmas import collection as of_lemmas
@@ -21,7 +21,7 @@ from theory.records.ledger import Check
 from theory.statements.registry import Theorem, theorems
 
 every_theorem = pytest.mark.parametrize("theorem", theorems().values(), ids=lambda theorem: theorem.identifier)
-every_construction = pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.label)
+every_construction = pytest.mark.parametrize("entry", [*CATALOGUE, *STRUCTURED], ids=lambda entry: entry.label)
 
 
 def checks_of(identifier: str) -> list[Check]:
@@ -40,7 +40,7 @@ def test_every_theorem_is_checked_by_more_than_proofs(theorem: Theorem) -> None:
 
 @every_theorem
 def test_every_construction_that_is_stated_is_built(theorem: Theorem) -> None:
-    built = {formulas(entry).name for entry in CATALOGUE if entry.theorem == theorem.identifier}
+    built = {formulas(entry).name for entry in (*CATALOGUE, *STRUCTURED) if entry.theorem == theorem.identifier}
     missing = {each.name for each in theorem.constructions} - built
     assert not missing, f"{theorem.identifier} states {missing}, which constructions.weights.catalogue does not build"
 

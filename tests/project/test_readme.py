@@ -33,7 +33,8 @@ def test_commands_run(tmp_path: Path) -> None:
     commands = [line.split("#")[0].split() for block in blocks("console") for line in block.splitlines()]
     ours = [command for command in commands if command and command[0] == "georecall"]
     assert {command[1] for command in ours} == {"verify", "construct", "ask", "bounds", "count"}
-    (tmp_path / "countries.csv").write_text("country,capital\nFrance,Paris\nPeru,Lima\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "countries.csv").write_bytes((ROOT / "docs" / "countries.csv").read_bytes())
     for command in ours:
         run = subprocess.run(
             [sys.executable, "-m", "georecall", *command[1:]], capture_output=True, text=True, cwd=tmp_path

@@ -15,7 +15,7 @@ from constructions.suite import checks
 from constructions.suite.asking import ask, number_of
 from constructions.weights import t1, t3
 from theory import FactSystem, InputError, Task, all_words
-from theory.records import facts as facts_of
+from theory.definitions import right_answers
 from theory.records.facts import load_facts, names_of, place_of
 from theory.records.files import save_model, save_system
 
@@ -120,8 +120,8 @@ def test_what_is_no_text_and_no_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "facts.csv").write_bytes(b"subject,relation,object\na,r,\xff\n")
     with pytest.raises(InputError, match="it is not text in UTF-8"):
         load_facts(tmp_path / "facts.csv")
-    with pytest.raises(InputError, match=r"facts are read from \.csv, \.tsv, \.npy or \.json"):
-        load_facts(tmp_path / "facts.txt")
+    with pytest.raises(InputError, match=r"facts are read from \.npy, \.json, \.csv, .* or \.txt"):
+        load_facts(tmp_path / "facts.xlsx")
 
 
 # Names in a model's file.
@@ -152,7 +152,7 @@ def test_where_all_is_known_nothing_is_written_of_it(tmp_path: Path) -> None:
 
 def test_too_many_queries_to_say_which_are_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = load_facts(written(tmp_path, LONG))
-    monkeypatch.setattr(facts_of, "MOST_QUERIES", 50)
+    monkeypatch.setattr(right_answers, "MOST_QUERIES", 50)
     with pytest.raises(InputError, match=r"63 queries are too many .* fewer hops would do"):
         found.words(Task(2, 2))
 
@@ -235,6 +235,23 @@ def test_a_counterexample_has_the_names(tmp_path: Path) -> None:
     assert "France capital: expected " in refuted.stdout
 
 
+def test_a_counterexample_of_a_chain_says_what_was_emitted(tmp_path: Path) -> None:
+    facts, model = written(tmp_path, LONG), tmp_path / "m.safetensors"
+    run("construct", "T3", "--facts", facts, "--hops", 2, "--out", model)
+    other = written(tmp_path, LONG.replace("capital,Madrid", "capital,Seine"), "other.csv")
+    refuted = run("verify", "--weights", model, "--facts", other)
+    assert refuted.exit_code == 1
+    assert "France neighbour capital: expected Seine, got Spain then Madrid, margin" in " ".join(refuted.stdout.split())
+
+
+def test_a_system_without_names_has_every_fact(tmp_path: Path) -> None:
+    refused = run("construct", "T1", "--facts", written(tmp_path, LONG), "--out", tmp_path / "m.safetensors",
+                  "--system-out", tmp_path / "s.npy")  # fmt: skip
+    assert refused.exit_code == 2
+    assert "has no 'capital', and here every fact is needed" in refused.stderr
+    assert not list(tmp_path.glob("m.safetensors")) + list(tmp_path.glob("s.npy"))
+
+
 def test_facts_are_matched_to_a_model_by_their_names(tmp_path: Path) -> None:
     """The lines in another order number the entities otherwise, and fewer facts are fewer questions."""
     facts, model = written(tmp_path, LONG), tmp_path / "m.safetensors"
@@ -260,9 +277,12 @@ def test_missing_facts_are_not_asked(tmp_path: Path) -> None:
     save_model(t1.construct(FactSystem(shifted)), Task(), model)
     (row,) = checks.check_model(model, facts, rational=False)
     assert (row.status, row.queries) == ("holds", 6)
+    soft = t3.construct(FactSystem(shifted), 1, 1, softmax=True)
+    with pytest.raises(InputError, match="where facts are missing or have several objects each query is run"):
+        checks.check_transformer(soft, found.system, Task(), right=found.right)
     soft = t3.construct(found.system, 1, 1, softmax=True)
-    with pytest.raises(InputError, match="where facts are missing each query is run"):
-        checks.check_transformer(soft, found.system, Task(), known=found.known)
+    (row,) = checks.check_transformer(soft, found.system, Task(), right=found.right)
+    assert (row.rung, row.status, row.queries) == ("certificate", "holds", 6)
 
 
 def test_what_cannot_be_asked_is_told(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_truncated_model_is_refused(tmp_path: Path) -> None:
         ("facts.json", b"\xff\xfe", "it is not JSON: 'utf-8' codec can't decode byte 0xff"),
         ("facts.npy", b"\x93NUMPY", "is not a .npy file that can be read"),
         ("facts.npy", b"", "is not a .npy file that can be read"),
-        ("facts.txt", b"0 1", "a fact system is read from .npy or .json"),
+        ("facts.xlsx", b"0 1", "facts are read from .npy, .json, .csv, "),
     ],
 )
 def test_bad_system_files_get_one_line(name: str, content: bytes, message: str, tmp_path: Path) -> None:

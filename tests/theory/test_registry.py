@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 
 from constructions.suite.checks import formulas
 from constructions.suite.t5 import differing_tensors
-from constructions.weights.catalogue import CATALOGUE, Entry, Setting, entry
+from constructions.weights.catalogue import CATALOGUE, STRUCTURED, Entry, Setting, entry
 from theory import FactSystem, InputError
 from theory.statements.powers import bits_of_power
 from theory.statements.registry import Quantity, evaluate, in_order, theorem, theorems
 from theory.statements.symbols import CHOSEN, DERIVED, values
 
+EVERY = (*CATALOGUE, *STRUCTURED)
 QUANTITIES: tuple[Quantity, ...] = ("dimension", "width", "parameters")
 
 
 @given(
-    st.sampled_from(CATALOGUE),
+    st.sampled_from(EVERY),
     st.integers(2, 12),
     st.integers(1, 4),
     st.integers(1, 3),
@@ -56,7 +57,7 @@ def assert_formulas(made: Entry, entities: int, relations: int, hops: int, bits:
             assert getattr(model, quantity) == value, quantity
 
 
-@pytest.mark.parametrize("made", CATALOGUE, ids=lambda made: f"{made.theorem} {made.name}")
+@pytest.mark.parametrize("made", EVERY, ids=lambda made: f"{made.theorem} {made.name}")
 def test_formulas_are_those_of_the_weights_on_a_grid(made: Entry) -> None:
     """Every construction with every number of relations and hops, and with strides that divide the hops and do not."""
     for entities, relations, hops, bits in product((2, 5), range(1, 6), range(1, 4), (1, 2)):
@@ -66,7 +67,7 @@ def test_formulas_are_those_of_the_weights_on_a_grid(made: Entry) -> None:
             assert_formulas(made, entities, relations, hops, bits, stride)
 
 
-@pytest.mark.parametrize("made", CATALOGUE, ids=lambda made: f"{made.theorem} {made.name}")
+@pytest.mark.parametrize("made", EVERY, ids=lambda made: f"{made.theorem} {made.name}")
 def test_a_construction_is_universal_iff_nothing_but_its_subject_table_depends_on_the_facts(made: Entry) -> None:
     setting = Setting(2, 1, 2)
     one, other = (made.build(FactSystem.random(6, 3, seed), setting) for seed in (0, 1))
@@ -74,7 +75,7 @@ def test_a_construction_is_universal_iff_nothing_but_its_subject_table_depends_o
 
 
 def test_every_construction_is_in_the_registry_and_the_other_way_round() -> None:
-    ours = {(e.theorem, formulas(e).name) for e in CATALOGUE if "softmax" not in e.name}
+    ours = {(e.theorem, formulas(e).name) for e in EVERY if "softmax" not in e.name}
     theirs = {(t.identifier, c.name) for t in theorems().values() for c in t.constructions}
     assert ours == theirs
 

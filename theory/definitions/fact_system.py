@@ -113,6 +113,15 @@ class FactSystem:
         self.require_bijections("an inverse")
         return FactSystem(np.argsort(self.answers, axis=1))
 
+    def with_inverses(self) -> FactSystem:
+        """The system of 2R relations of which relation R + r is the inverse of relation r. InputError when there is
+        none."""
+        return FactSystem(np.concatenate([self.answers, self.inverse().answers]))
+
+    def compositions(self) -> FactSystem:
+        """The system of the R² relations g_v∘g_u, number R·u + v. InputError for more than 10^8 of them."""
+        return FactSystem(self.follow_all(all_words(self.relations, 2)))
+
     def relabelled(self, names: Sequence[int] | NDArray[np.int64]) -> FactSystem:
         """The isomorphic system in which entity x is called names[x]: relation r becomes names∘g_r∘names⁻¹.
 

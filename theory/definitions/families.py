@@ -61,8 +61,7 @@ def _independent(generator: Generator, n: int, r: int) -> Answers:
 
 def _inverses(generator: Generator, n: int, r: int) -> Answers:
     """Relation R/2 + i is the inverse of relation i."""
-    half = _independent(generator, n, r // 2)
-    return np.concatenate([half, np.argsort(half, axis=1)])
+    return FactSystem(_independent(generator, n, r // 2)).with_inverses().answers
 
 
 def _copied(generator: Generator, n: int, r: int, copies: int) -> Answers:
@@ -108,9 +107,7 @@ def _half_shared(generator: Generator, n: int, r: int) -> Answers:
 
 def _compositions(generator: Generator, n: int, r: int) -> Answers:
     """The first R of the two-letter words g_j∘g_i over b = ⌈√R⌉ bijections, in the order i·b + j."""
-    base = _independent(generator, n, bases(r))
-    words = np.arange(r)
-    return np.asarray(base[(words % len(base))[:, None], base[words // len(base)]])
+    return FactSystem(_independent(generator, n, bases(r))).compositions().answers[:r]
 
 
 def _blocks(generator: Generator, n: int, r: int) -> Answers:

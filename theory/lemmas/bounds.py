@@ -220,3 +220,19 @@ def look_up_is_near(factor: Term = 6) -> Proof:
             "least": by_z3(power * (entities - 1) <= entities * power - 1, *known),
         }
     )
+
+
+@lemma("T14.price", "z3", false={"lost": 0})
+def full_price(lost: Term = 1) -> Proof:
+    """For all N >= 2, (N-1)² + 1 >= N²/2, so that log ((N-1)² + 1) >= 2·log N - 1; and of a bijection g(x) = x iff
+    g⁻¹(x) = x, so that (g(x), g⁻¹(x)) is a pair other than x or (x, x), as (N-1)² + 1 are."""
+    entities = z3.Int("N")
+    element = z3.DeclareSort("Entity")
+    g, inverse = (z3.Function(name, element, element) for name in ("g", "inverse"))
+    x = z3.Const("x", element)
+    return all_of(
+        {
+            "price": by_z3((1 + lost) * ((entities - 1) * (entities - 1) + 1) >= entities * entities, entities >= 2),
+            "fixed points": by_z3((g(x) == x) == (inverse(x) == x), inverse(g(x)) == x, g(inverse(x)) == x),
+        }
+    )

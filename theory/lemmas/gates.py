@@ -241,6 +241,32 @@ def select(penalty: Term = 2) -> Proof:
     return by_z3(unit == z3.If(m == 0, c + 1, 0), between(-1, c, 1), m >= 0)
 
 
+@lemma("T14.route", "z3", false={"penalty": 1})
+def route(penalty: Term = 2) -> Proof:
+    """For all c in {-1,+1} and integers m >= 0, ReLU(c + 1 - 2m) - ReLU(1 - 2m) is c if m = 0 and 0 otherwise, where
+    both units are closed."""
+    c, m = z3.Ints("c m")
+    shift = 1 - penalty * m
+    known = [z3.Or(c == 1, c == -1), m >= 0]
+    return all_of(
+        {
+            "written": by_z3(relu(c + shift) - relu(shift) == z3.If(m == 0, c, 0), *known),
+            "closed": by_z3(z3.And(c + shift <= 0, shift <= 0), m >= 1, *known),
+        }
+    )
+
+
+@lemma("T14.inverses", "z3", false={"turned": True})
+def inverses_meet(*, turned: bool = False) -> Proof:
+    """For every bijection g of any set, a = g⁻¹(x) iff g(a) = x, so that the block c(g(a)) of a and the block c(x) of x
+    tell the inverse. Codes are one to one."""
+    entities = z3.DeclareSort("Entity")
+    g, inverse = (z3.Function(name, entities, entities) for name in ("g", "inverse"))
+    x, a = z3.Consts("x a", entities)
+    block = g(x) == a if turned else g(a) == x
+    return by_z3((a == inverse(x)) == block, inverse(g(a)) == a, g(inverse(x)) == x)
+
+
 @lemma("T4.look-up", "z3", false={"fires": 2})
 def look_up(fires: Term = 1) -> Proof:
     """Where the unit of a fires with 1 at S = c(a), S + (row(a) - c(a)) = row(a): the code is replaced by the row."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from theory.definitions.fact_system import FactSystem
 from theory.definitions.task import Task
 from theory.definitions.transformer import Transformer
-from theory.records.facts import Facts
-from theory.records.loading import load_model, load_system
+from theory.records.facts import Facts, load_system
+from theory.records.loading import load_model
 from theory.records.writing import MODEL, SYSTEM, write_atomically
 
 __all__ = ["load_model", "load_system", "save_model", "save_system"]

@@ -1,4 +1,4 @@
-"""Models and fact systems from files: what `theory.records.reading` has parsed, put together and checked.
+"""Models from files: what `theory.records.reading` has parsed, put together and checked.
 
 A model file holds the tensors by name (W_E, W_pos, blocks.0.W_Q, .., blocks.0.b_out, W_U, b_U) and, in its metadata,
 what the tensors cannot say: `attention` (uniform, hardmax, softmax), and where they differ from the defaults
@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.definitions.fact_system import FactSystem
 from theory.definitions.task import Task
 from theory.definitions.transformer import Block, Transformer
 from theory.errors import InputError
 from theory.records.lens import BIASES, BUFFERS, NORMS, with_biases
-from theory.records.reading import Tensors, parse_json, read_json, read_npy, read_tensors, within
+from theory.records.reading import Tensors, parse_json, read_tensors, within
 
 OUTER = ("W_E", "W_pos", "W_U", "b_U")
 OPTIONS: dict[str, Any] = {
@@ -39,7 +38,7 @@ PARTS = {"W_E": "embed", "W_pos": "pos_embed", "W_U": "unembed", "b_U": "unembed
     ("W_Q", "W_K", "W_V", "W_O"), "attn"
 )
 # Keys that say nothing about what the model computes: "pt" where PyTorch wrote the file, and the names of the facts.
-SILENT = {"format", "entity_names", "relation_names", "known"}
+SILENT = {"format", "entity_names", "relation_names", "known", "several"}
 
 
 class Loaded(NamedTuple):
@@ -48,64 +47,6 @@ class Loaded(NamedTuple):
     transformer: Transformer
     task: Task
     assumed: str
-
-
-def load_system(path: Path) -> FactSystem:
-    """Read a fact system from .npy or .json: a list of lists, an object whose "answers" is one, or a graph in the
-    node-link form of networkx (`FactSystem.from_networkx`). InputError if it is none.
-    """
-    if path.suffix == ".npy":
-        found: Any = read_npy(path)
-    elif path.suffix == ".json":
-        found = read_json(path)
-    else:
-        raise InputError(f"{path}: a fact system is read from .npy or .json")
-    with within(path):
-        if isinstance(found, dict) and "answers" not in found:
-            return _from_node_link(found)
-        answers = found["answers"] if isinstance(found, dict) else found
-        if isinstance(answers, list):
-            _require_whole_numbers(answers)
-        return FactSystem(answers)
-
-
-def _require_whole_numbers(answers: list[Any]) -> None:
-    """InputError unless the list holds lists of whole numbers; NumPy would take true for 1."""
-    for relation, row in enumerate(answers):
-        if not isinstance(row, list):
-            raise InputError(f"answers[{relation}] is no list; a list of the answers of each relation is expected")
-        for subject, answer in enumerate(row):
-            if type(answer) is not int:
-                raise InputError(f"answers[{relation}][{subject}] is {json.dumps(answer)}; a whole number is expected")
-
-
-def _from_node_link(content: dict[str, Any]) -> FactSystem:
-    """The system of a graph that networkx wrote as JSON: its edges lie under "edges" or, by older versions, "links"."""
-    import networkx
-
-    edges = content.get("edges", content.get("links"))
-    if not isinstance(edges, list) or not isinstance(content.get("nodes"), list):
-        keys = ", ".join(map(repr, content)) or "none"
-        raise InputError(
-            f"the object has the keys {keys}; needed is 'answers', a table [relations, entities], or 'nodes' and "
-            "'edges', a graph in networkx' node-link form"
-        )
-    if content.get("directed") is not True or content.get("multigraph") is not True:
-        raise InputError("the graph must be directed and a multigraph: an edge subject -> answer for every fact")
-    graph: networkx.MultiDiGraph[int] = networkx.MultiDiGraph()
-    for number, node in enumerate(content["nodes"]):
-        graph.add_node(*_whole_numbers(node, ("id",), f"nodes[{number}]"))
-    for number, edge in enumerate(edges):
-        subject, answer, relation = _whole_numbers(edge, ("source", "target", "key"), f"edges[{number}]")
-        graph.add_edge(subject, answer, key=relation)
-    return FactSystem.from_networkx(graph)
-
-
-def _whole_numbers(values: Any, names: tuple[str, ...], where: str) -> list[int]:
-    for name in names:
-        if not isinstance(values, dict) or type(values.get(name)) is not int:
-            raise InputError(f"{where} must have {', '.join(names)}, whole numbers; {name} is none")
-    return [values[name] for name in names]
 
 
 def load_model(path: Path, entities: int) -> tuple[Transformer, Task]:

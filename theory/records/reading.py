@@ -131,6 +131,19 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, with or without a mark of its order of bytes. InputError, naming the line, if it is
+    none.
+    """
+    with foreign(path, "a text file"):
+        content = path.read_bytes()
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = 1 + content[: error.start].count(b"\n")
+            raise InputError(f"line {line}: it is not text in UTF-8, which it must be: {error.reason}") from None
+
+
 def read_npy(path: Path) -> NDArray[Any]:
     """The array of a .npy file; InputError if it is none. No pickle is read, and nothing larger than the file."""
     with foreign(path, "a .npy file"):

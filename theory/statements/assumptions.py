@@ -26,6 +26,10 @@ BIJECTIONS = Assumption("bijections", "g_0 .. g_{R-1} are any permutations of th
 MAPS = Assumption("maps", "g_0 .. g_{R-1} are any maps of the N >= 2 entities to themselves, R >= 1")
 MATCHINGS = Assumption("matchings", "undirected facts, each relation a perfect matching of the entities")
 SINGLE_HOP = Assumption("single hop", "k = 1")
+INVERSES = Assumption("inverses", "2R relations are asked for: g_0 .. g_{R-1} and their inverses")
+INVERSES_OR_COMPOSITIONS = Assumption(
+    "inverses or compositions", "asked for are g_0 .. g_{R-1} and their inverses, or all g_v∘g_u, as one relation each"
+)
 DISJOINT = Assumption("disjoint attributes", "relation r answers with attributes of its own, R·N answers in all")
 
 # What is asked of the model.

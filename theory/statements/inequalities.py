@@ -17,6 +17,7 @@ from theory.statements.assumptions import (
     EXACT,
     FIXED,
     HONEST,
+    INVERSES,
     LEARNED,
     MAPS,
     MATCHINGS,
@@ -113,6 +114,13 @@ INEQUALITIES: dict[str, tuple[Inequality, ...]] = {
             "any model",
             (BIJECTIONS, EXACT, ANY, NOISE_EVERYWHERE),
             "N·d·log(1 + ⌊A/2δ⌋) + B >= log ((N!)^{2R-2} / Σ_λ z_λ^{R-2})",
+        ),
+    ),
+    "T14": (
+        Inequality(
+            "universal",
+            (BIJECTIONS, INVERSES, EXACT, SINGLE_HOP, ONE_PASS, UNIVERSAL),
+            "d·b >= R·log ((N-1)² + 1)",
         ),
     ),
 }

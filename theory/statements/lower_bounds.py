@@ -1,5 +1,5 @@
-"""The theorems that bound models from below (T1c, T1e, T2c, T2d, T3c, T8 .. T12); the lower halves of T2e and T13 stand
-with their constructions.
+"""The theorems that bound models from below (T1c, T1e, T2c, T2d, T3c, T8 .. T12); the lower halves of T2e, T13 and T14
+stand with their constructions.
 
 Their inequalities, with the assumptions of each, stand in `theory.statements.inequalities`. B is the number of bits
 outside the subject table that may depend on the facts. All logarithms are to base 2.

@@ -88,9 +88,10 @@ def single_block_parameters(
     query: sympy.Expr,
     value: sympy.Expr,
     answers: sympy.Expr = N,
+    relations: sympy.Expr = R,
 ) -> sympy.Expr:
     """The number of weights of a single-block transformer: every entry of every tensor."""
-    tokens = (N + R + positions) * dimension
+    tokens = (N + relations + positions) * dimension
     attention = heads * dimension * (2 * query + 2 * value)
     mlp = 2 * dimension * width + width + dimension
     return tokens + attention + mlp + (dimension + 1) * answers
@@ -99,9 +100,9 @@ def single_block_parameters(
 @cache
 def theorems() -> dict[str, Theorem]:
     """All theorems by identifier, in the order of the numbers: every `Theorem` of the modules that state them."""
-    from theory.statements import lower_bounds, upper_bounds
+    from theory.statements import lower_bounds, structured, upper_bounds
 
-    stated = [*vars(upper_bounds).values(), *vars(lower_bounds).values()]
+    stated = [each for module in (upper_bounds, structured, lower_bounds) for each in vars(module).values()]
     known = {each.identifier: each for each in stated if isinstance(each, Theorem)}
     return {identifier: known[identifier] for identifier in sorted(known, key=numbered)}
 

@@ -22,6 +22,7 @@ from typing import Any
 from empirical.probing.facts.builtin import SETS
 from empirical.probing.facts.probed import Relation
 from theory.errors import InputError
+from theory.records.fact_files import name_and_pairs, name_of
 from theory.records.reading import read_json, within
 
 
@@ -62,23 +63,15 @@ def read_file(path: Path) -> Relation:
 def _relation(content: Any, path: Path) -> Relation:
     if not isinstance(content, dict):
         raise InputError("an object with name, prompt_templates and samples is expected")
-    name = _text(content.get("name"), "name")
+    name, found = name_and_pairs(content)
     templates = _templates(content, "prompt_templates") + _templates(content, "prompt_templates_zs")
     if not templates:
         raise InputError('prompt_templates is missing or empty: a list of texts with "{}" for the subject is expected')
-    samples = content.get("samples")
-    if not isinstance(samples, list) or not samples:
-        raise InputError("samples is missing or empty: a list of objects with subject and object is expected")
-    pairs: set[tuple[str, str]] = set()
-    for number, sample in enumerate(samples):
-        if not isinstance(sample, dict):
-            raise InputError(f"samples[{number}] is not an object with subject and object")
-        subject = _text(sample.get("subject"), f"samples[{number}].subject")
-        pairs.add((subject, _text(sample.get("object"), f"samples[{number}].object")))
+    pairs = set(found)
     frequency = Counter(found for _, found in pairs)
     first: dict[str, str] = {}
-    for subject, found in sorted(pairs, key=lambda pair: (pair[0], -frequency[pair[1]], pair[1])):
-        first.setdefault(subject, found)
+    for subject, chosen in sorted(pairs, key=lambda pair: (pair[0], -frequency[pair[1]], pair[1])):
+        first.setdefault(subject, chosen)
     others = tuple(sorted(pairs - set(first.items())))
     return Relation(name, templates, tuple(first.items()), f"the file {path.name}", others)
 
@@ -88,15 +81,7 @@ def _templates(content: dict[str, Any], key: str) -> tuple[str, ...]:
     if not isinstance(templates, list):
         raise InputError(f"{key} is not a list of texts")
     for number, template in enumerate(templates):
-        _text(template, f"{key}[{number}]")
+        name_of(template, f"{key}[{number}]")
         if template.count("{}") != 1:
             raise InputError(f'{key}[{number}] has {template.count("{}")} times "{{}}"; once is expected: {template!r}')
     return tuple(template.rstrip() for template in templates)
-
-
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where} is {'missing' if value is None else 'not a text with something in it'}")
-    if any("\ud800" <= character <= "\udfff" for character in value):
-        raise InputError(f"{where} holds half of a surrogate pair, which is no character: {value!r}")
-    return " ".join(value.split())

@@ -15,6 +15,7 @@ from empirical.models.runs import RunConfig, RunResult
 from empirical.models.training import train
 from tests.helpers.stores import refused
 from theory import FactSystem
+from theory.records.facts import load_facts
 from theory.records.files import save_model, save_system
 
 CONFIG = RunConfig(20, 2, 8, 16, steps=200)
@@ -57,6 +58,24 @@ def test_a_construction_with_its_facts_beside_it(tmp_path: Path, suffix: str) ->
     found = load(str(tmp_path / "mine.safetensors"), tmp_path / "none.sqlite")
     assert found.config is None
     assert accuracy(found) == 1.0
+
+
+def test_facts_with_names_beside_a_construction(tmp_path: Path) -> None:
+    """In the order of the model's names, whatever the order of the lines; and all of them, for each is studied."""
+    system, chosen = FactSystem.random(12, 2), entry("T1b")
+    names = [f"x{x}" for x in range(12)]
+    lines = [f"{names[x]} r{r} {names[system.answers[r, x]]}" for r in range(2) for x in range(12)]
+    beside = tmp_path / "mine.edges"
+    beside.write_text("\n".join(lines))
+    facts = load_facts(beside)
+    save_model(
+        chosen.build(facts.system, Setting(bits=2)), chosen.task(Setting(bits=2)), tmp_path / "mine.safetensors", facts
+    )
+    beside.write_text("\n".join(reversed(lines)))
+    assert accuracy(load(str(tmp_path / "mine.safetensors"), tmp_path / "none.sqlite")) == 1.0
+    beside.write_text("\n".join(lines[1:]))
+    with refused("'x0' has no 'r0', and here every fact is needed"):
+        load(str(tmp_path / "mine.safetensors"), tmp_path / "none.sqlite")
 
 
 def test_what_the_store_cannot_give(store: Path, tmp_path: Path) -> None:
