@@ -1,12 +1,13 @@
 (** * T5. Transfer. Mirrors [constructions/suite/t5.py].
 
-    T1, T1b, T1d, T2, T3 and T6 are universal: put the subject table of the model built for g' into the model built for
-    g, with everything else frozen, and every query of g' is answered. Idea: the result is the model built for g'.
+    T1, T1b, T1d, T2, T3, T3b (fixed read-out) and T6 are universal: put the subject table of the model built for g'
+    into the model built for g, with everything else frozen, and every query of g' is answered. Idea: the result is the
+    model built for g'.
 
     Main theorems: [T5_T1], [T5_T1b], [T5_T1d_lookup], [T5_T1d_concatenated], [T5_T2], [T5_T3_parabola],
-    [T5_T3_signs], [T5_T6]. *)
+    [T5_T3_signs], [T5_T3b], [T5_T6]. *)
 From mathcomp Require Import all_ssreflect all_fingroup all_algebra.
-From Recall Require Import Model Weights T1 T1b T1dLookup T1dConcatenated T2 T3Parabola T3Signs T6.
+From Recall Require Import Model Weights T1 T1b T1dLookup T1dConcatenated T2 T3Parabola T3Signs Stride T3b T6.
 
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -55,6 +56,13 @@ Proof. rewrite (transplanted g g' (@T3_parabola_universal F N R k b)). exact (@T
 Theorem T5_T3_signs : answers_chain_with_margin
   (transplant (T3_signs_model F k b g) (T3_signs_model F k b g')) k (iota 1 k) 1 g'.
 Proof. rewrite (transplanted g g' (@T3_signs_universal F N R k b)). exact (@T3_signs F N R k b g' N2 R1 k1 b1). Qed.
+
+Theorem T5_T3b j : (1 <= j <= k)%N -> answers_chain_with_margin
+  (transplant (T3b_fixed_model F k j b g) (T3b_fixed_model F k j b g')) k (stride_lengths k j) 1 g'.
+Proof.
+move=> j_k; rewrite (transplanted g g' (@T3b_fixed_universal F N R k j b)).
+exact (@T3b_fixed F N R k j b g' N2 R1 j_k b1).
+Qed.
 
 Theorem T5_T6 (x : 'I_N) (r : 'I_R) :
   predicts_with_margin (transplant (T6_model F g) (T6_model F g')) 2 (prompt x [tuple r]) (attribute r (g' r x)).

@@ -72,6 +72,17 @@ HOPS = [
     (n, r, Setting(hops=k, bits=b))
     for n, r, k, b in ((2, 1, 1, 1), (4, 1, 3, 2), (5, 2, 1, 2), (5, 2, 2, 1), (3, 3, 1, 1), (3, 3, 2, 2), (2, 2, 3, 1))
 ]
+STRIDES = [
+    (n, r, Setting(hops=k, stride=j, bits=b))
+    for n, r, k, j, b in (
+        (2, 1, 3, 2, 1),
+        (5, 2, 1, 1, 2),
+        (5, 2, 3, 2, 1),
+        (3, 3, 4, 2, 2),
+        (4, 2, 5, 3, 2),
+        (6, 2, 2, 2, 3),
+    )
+]
 
 CASES = (
     Case("T1", "plain", "T1", lambda n, r, s: f"t1 {n} {r} false g", SINGLE),
@@ -88,6 +99,7 @@ CASES = (
         "T3", "parabola, softmax", "T3Softmax", lambda n, r, s: f"t3_parabola_softmax {n} {r} {s.hops} {s.bits} g", HOPS
     ),
     Case("T3", "signs, softmax", "T3Softmax", lambda n, r, s: f"t3_signs_softmax {n} {r} {s.hops} {s.bits} g", HOPS),
+    Case("T3b", "fixed", "T3b", lambda n, r, s: f"t3b_fixed {n} {r} {s.hops} {s.stride} {s.bits} g", STRIDES),
     Case("T6", "linear", "T6", lambda n, r, s: f"t6 {n} {r} g", SINGLE),
 )
 
