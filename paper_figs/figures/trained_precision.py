@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from empirical.comparison.quantised import INDEPENDENT, Beyond, Line, RunPrecision
 from paper_figs.saved import part, record
-from paper_figs.style import BLACK, BLUE, GREEN, GREY, ORANGE, TWO_COLUMNS, Look, figure, legend, ticks
+from paper_figs.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, TWO_COLUMNS, Look, figure, legend, ticks
 from theory.errors import InputError
 
 INDEPENDENTS = Look("independent bijections, and their line", BLACK, "o", "-", size=3)
@@ -27,8 +27,8 @@ FAMILIES = {
     "compositions": Look("compositions", BLUE, "D", "", filled=False, size=4),
 }
 OTHERS = Look("other families", GREY, "x", "", size=3)
-AT_STORED = Look("at what the facts hold", GREEN, "^", "")
-AT_INDEPENDENT = Look("at what independent facts would hold", ORANGE, "s", "")
+AT_STORED = Look("at what the facts hold", PURPLE, "v", "")
+AT_INDEPENDENT = Look("at what independent facts would hold", SKY, "P", "", size=5)
 
 
 def draw(found: Any) -> Figure:

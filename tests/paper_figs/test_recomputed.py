@@ -319,3 +319,30 @@ def test_the_page_says_what_the_results_say() -> None:
             )
         lines.append(f"| {system} | {' | '.join(cells)} |")
     assert [line for line in lines if line not in page] == []
+
+
+PRECISION = json.loads((RESULTS / "precision.json").read_text(encoding="utf-8"))
+
+
+def test_the_line_of_precision_and_what_lies_beyond_it() -> None:
+    """By the normal equations of plain least squares, from the runs of the record; and the page has these numbers."""
+    page = (ROOT / "docs" / "compression.md").read_text(encoding="utf-8")
+    runs = PRECISION["measured"]
+    own = [each for each in runs if each["family"] == "independent"]
+    x, y = ([each[name] for each in own] for name in ("stored", "needed"))
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
+    intercept = mean_y - slope * mean_x
+    assert PRECISION["line"]["slope"][0] == pytest.approx(slope, rel=2e-3)
+    assert PRECISION["line"]["intercept"][0] == pytest.approx(intercept, rel=2e-3)
+    told = [PRECISION["line"]["intercept"], PRECISION["line"]["slope"]]
+    assert {each["family"] for each in PRECISION["beyond"]} == {each["family"] for each in runs} - {"independent"}
+    for each in PRECISION["beyond"]:
+        mine = [run for run in runs if run["family"] == each["family"]]
+        assert each["runs"] == len(mine)
+        for name, at in (("at_stored", "stored"), ("at_independent", "as_independent")):
+            beyond = [run["needed"] - intercept - slope * run[at] for run in mine]
+            assert each[name][0] == pytest.approx(sum(beyond) / len(beyond), abs=0.02)
+            assert each[name][1] < each[name][0] < each[name][2]
+            told.append(each[name])
+    assert [each for each in told if "{:.2f} [{:.2f}, {:.2f}]".format(*each) not in page] == []
