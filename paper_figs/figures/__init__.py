@@ -1,4 +1,5 @@
-"""One file a figure, each with a function `draw`, and what they share: looks of conditions, lines of the theory.
+"""One file a figure, each with a function `draw`.
 
-Uses the saved results and the style of `paper_figs`; the catalogue loads them by name.
+Uses the saved results, the style, the looks of conditions and the lines of the theory in `paper_figs`; the catalogue
+loads them by name.
 """

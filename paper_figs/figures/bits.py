@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from empirical.comparison.capacity import ERROR_RATE, demand, scalars
 from empirical.comparison.curves import Curve
-from paper_figs.figures.looks import CONDITIONS
+from paper_figs.looks import CONDITIONS
 from paper_figs.saved import Point, Trial, points, trials_of
 from paper_figs.style import TWO_COLUMNS, figure, legend, ticks, with_intervals
 

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bounds.lower.information import universal_with_errors
-from paper_figs.figures.looks import CONDITIONS
+from paper_figs.looks import CONDITIONS
 from paper_figs.saved import Point, points
 from paper_figs.style import BLACK, GREY, TWO_COLUMNS, Look, figure, legend, ticks, with_intervals
 from paper_figs.theory_lines import as_float, costs

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from empirical.comparison.middle import MiddleOutcome
-from paper_figs.figures.looks import HOPS
+from paper_figs.looks import HOPS
 from paper_figs.saved import Point, number, part, points, record
 from paper_figs.style import BLACK, GREY, TWO_COLUMNS, Look, figure, legend, shares, ticks, with_intervals
 from paper_figs.theory_lines import costs
